@@ -48,7 +48,7 @@ describe('the proxy of the compose file', () => {
     expect(locations).toHaveLength(pathOwners.length);
   });
 
-  it('the proxy’s configuration cannot be generated if the last row does not match all other paths', () => {
+  it('the proxy’s configuration cannot be generated if the last row of the path table does not match all other paths', () => {
     expect(() => renderNginxConf(pathOwners.slice(0, -1))).toThrow('the last row');
   });
 });

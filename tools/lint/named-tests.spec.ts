@@ -30,7 +30,7 @@ describe('tests that a page names', () => {
       /“a rule holds”, which libs\/b\/src\/two\.spec\.ts does/,
     ],
     ['a part of a name', '`two.spec.ts`: `a ru`', /“a ru”/],
-  ])('the lint refuses %s', (_, text, message) => {
+  ])('the lint of pages refuses the name of a test that has %s', (_, text, message) => {
     expect(findMissing(`x ${text} y`)).toEqual([expect.stringMatching(message)]);
   });
 });

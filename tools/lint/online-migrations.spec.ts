@@ -43,7 +43,7 @@ describe('a new migration', () => {
     expect(findLockingStatements(name, buildMigration(sql, { before: 'transaction = false;' }))).toEqual([]);
   });
 
-  it('an exempt migration is not checked', () => {
+  it('a migration that the lint exempts is not checked', () => {
     const [first] = exempt as Set<string>;
     expect(
       findLockingStatements(`libs/database/src/migrations/${first}.ts`, buildMigration('UPDATE job SET a = b')),

@@ -55,13 +55,13 @@ describe('a start', () => {
 
   it('the delay before a restart of a process doubles with each death within a minute', () => {
     const backoff = new Backoff();
-    expect([0, 1, 2, 3, 4, 5].map((second) => backoff.nextDelayMs(second * 1000))).toEqual([
+    expect([0, 1, 2, 3, 4, 5].map((second) => backoff.computeNextDelay(second * 1000))).toEqual([
       500, 1000, 2000, 4000, 8000, 10_000,
     ]);
-    expect(backoff.nextDelayMs(66_000)).toBe(500);
-    backoff.nextDelayMs(67_000);
+    expect(backoff.computeNextDelay(66_000)).toBe(500);
+    backoff.computeNextDelay(67_000);
     backoff.resetBackoff();
-    expect(backoff.nextDelayMs(68_000)).toBe(500);
+    expect(backoff.computeNextDelay(68_000)).toBe(500);
   });
 
   it('npm start refuses a data folder while a restore into it has not finished, and creates nothing', async () => {

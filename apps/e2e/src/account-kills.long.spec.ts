@@ -86,7 +86,7 @@ describe('runs on one account if the process is killed', () => {
     ).rows.map(({ pid }) => pid);
 
   /** Kills the process while it waits at the pause point, and then rolls back or completes its transaction. */
-  async function killAt(pausePoint: PausePoint, work: () => Promise<unknown>): Promise<void> {
+  async function killAtPausePoint(pausePoint: PausePoint, work: () => Promise<unknown>): Promise<void> {
     const keeper: PoolClient = await pool.connect();
     await keeper.query('SELECT pg_advisory_lock($1, hashtext($2))', [kind, pausePoint]);
     const working = work().catch(() => undefined);
@@ -133,7 +133,7 @@ describe('runs on one account if the process is killed', () => {
     const reportCompletion = (jobId: string) =>
       startService.at(service.url).post('/api/job-webhook', { jobId, status: 'completed' });
 
-    await killAt('assignment', launchAll);
+    await killAtPausePoint('assignment', launchAll);
     // The client repeats the launches whose commit or response was lost.
     const launched = Number((await pool.query('SELECT count(*) AS count FROM job')).rows[0].count);
     for (const agentId of agentIds.slice(launched)) await admin.post('/api/jobs/launch', { workflowId, agentId });
@@ -143,7 +143,7 @@ describe('runs on one account if the process is killed', () => {
       const jobId = await waitForAccountHolder();
       expect(await findAccountHolders()).toEqual([jobId]);
       const pausePoint = pausePoints[ended];
-      if (pausePoint) await killAt(pausePoint, () => reportCompletion(jobId));
+      if (pausePoint) await killAtPausePoint(pausePoint, () => reportCompletion(jobId));
       // A worker repeats its report until it is acknowledged.
       await reportCompletion(jobId);
       await waitFor('the run to end', async () => {

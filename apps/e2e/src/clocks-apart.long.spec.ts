@@ -77,14 +77,17 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
     if (library) await rm(dirname(library), { recursive: true, force: true });
   });
 
-  const untilPushed = (description: string, test: (command: FakeWorker['received'][number]) => boolean) =>
+  const waitUntilPushed = (description: string, test: (command: FakeWorker['received'][number]) => boolean) =>
     waitFor(description, () => worker.received.find(test));
   const readJob = async (id: string) => (await admin.get(`/api/jobs/${id}`)).body;
-  const isNow = (time: string) => Math.abs(Date.parse(time) - Date.now()) < 10_000;
+  const isCloseToNow = (time: string) => Math.abs(Date.parse(time) - Date.now()) < 10_000;
 
   async function launchJob(): Promise<string> {
     const { jobId } = (await admin.post('/api/jobs/launch', ids)).body;
-    await untilPushed('the run command', ({ kind, jobId: commandJobId }) => kind === 'run' && commandJobId === jobId);
+    await waitUntilPushed(
+      'the run command',
+      ({ kind, jobId: commandJobId }) => kind === 'run' && commandJobId === jobId,
+    );
     await machine.post('/api/job-webhook', { jobId, status: 'running' });
     return jobId as string;
   }
@@ -96,14 +99,14 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
       const read = await readJob(id);
       return read.totalCostUsd !== null && read;
     });
-    expect([ended.queuedAt, ended.startedAt, ended.finishedAt].map(isNow)).toEqual([true, true, true]);
+    expect([ended.queuedAt, ended.startedAt, ended.finishedAt].map(isCloseToNow)).toEqual([true, true, true]);
     expect(ended.durationMs).toBeLessThan(30_000);
   });
 
   it('apps whose clocks differ give a snippet its whole timeout, and fail it after that', async () => {
     const path = `/api/agents/${ids.agentId}/run-snippet`;
     const snippetId = (await admin.post(path, { code: 'print(1)', timeoutMs: 30_000 })).body.commandId;
-    const command = await untilPushed('the snippet command', ({ commandId }) => commandId === snippetId);
+    const command = await waitUntilPushed('the snippet command', ({ commandId }) => commandId === snippetId);
     const leftMs = Date.parse(command.deadline) - Date.now();
     expect(leftMs).toBeGreaterThan(20_000);
     expect(leftMs).toBeLessThan(45_000);
@@ -120,7 +123,7 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
   it('apps whose clocks differ stop a cancelled run with its grace period, without a reboot', async () => {
     const id = await launchJob();
     await admin.post(`/api/jobs/${id}/cancel`);
-    await untilPushed('the stop command', ({ kind, jobId }) => kind === 'stop_job' && jobId === id);
+    await waitUntilPushed('the stop command', ({ kind, jobId }) => kind === 'stop_job' && jobId === id);
     // The worker uses a part of the grace period.
     await new Promise((resolve) => setTimeout(resolve, 6000));
     expect(worker.received.filter(({ kind, jobId }) => kind === 'stop_job' && jobId === id)).toHaveLength(1);

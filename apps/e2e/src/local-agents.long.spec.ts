@@ -96,7 +96,7 @@ describe.each(starters.filter(canConfineAgents))('scripts of local agents if npm
         STORE_AT: new URL(service['S3_ENDPOINT']!).port,
       },
     });
-    const { status, error, result } = await untilEnded(tenant, job);
+    const { status, error, result } = await waitUntilEnded(tenant, job);
     expect({ status, error }).toEqual({ status: 'completed', error: null });
     expect(result.looked).toBeGreaterThan(10);
     expect(result).toMatchObject({ found: [], changed: [], hit: [] });
@@ -109,7 +109,7 @@ describe.each(starters.filter(canConfineAgents))('scripts of local agents if npm
 
     expect((await otherTenant.get(`/api/jobs/${held}`)).body.status).toBe('running');
     expect((await otherTenant.post(`/api/jobs/${held}/cancel`)).status).toBeLessThan(300);
-    expect((await untilEnded(otherTenant, held)).status).toBe('cancelled');
+    expect((await waitUntilEnded(otherTenant, held)).status).toBe('cancelled');
     await waitFor(
       'all processes of the cancelled job to end',
       () => !readEnvironments().some((text) => text.includes(vaultSecret)),
@@ -119,13 +119,13 @@ describe.each(starters.filter(canConfineAgents))('scripts of local agents if npm
   it('scripts keep their home folder across a reboot, and end when their agent is deleted', async () => {
     const agent = await createLocalAgent(tenant, 'Kept');
     const write = await launchJob(tenant, agent.id, { script: `${home}\nopen(kept, "w").write("it is kept")` });
-    expect((await untilEnded(tenant, write)).status).toBe('completed');
+    expect((await waitUntilEnded(tenant, write)).status).toBe('completed');
     await tenant.post(`/api/agent/${agent.id}/action`, { action: 'reboot' });
-    await untilOnline(tenant, agent.id);
+    await waitUntilOnline(tenant, agent.id);
     const read = await launchJob(tenant, agent.id, {
       script: `${home}\nimport muster\nmuster.result(open(kept).read())`,
     });
-    expect(await untilEnded(tenant, read)).toMatchObject({ status: 'completed', result: 'it is kept' });
+    expect(await waitUntilEnded(tenant, read)).toMatchObject({ status: 'completed', result: 'it is kept' });
     expect((await tenant.delete(`/api/agents/${agent.id}`)).status).toBe(204);
     await waitFor(
       'the agent’s folder to be deleted',
@@ -163,11 +163,11 @@ with muster.step("holds a secret"):
 async function createLocalAgent(client: HttpClient, name: string): Promise<{ id: string; key: string }> {
   const { status, body, text } = await client.post('/api/agents', { name, provider: 'local' });
   if (status !== 201) throw new Error(text);
-  await untilOnline(client, body.agent.id);
+  await waitUntilOnline(client, body.agent.id);
   return { id: body.agent.id, key: body.workerKey };
 }
 
-async function untilOnline(client: HttpClient, id: string): Promise<void> {
+async function waitUntilOnline(client: HttpClient, id: string): Promise<void> {
   await waitFor(
     'the agent to be online',
     async () => (await client.get(`/api/agents/${id}`)).body.status === 'online',
@@ -197,7 +197,7 @@ async function launchJob(
   return launched.body.jobId;
 }
 
-async function untilEnded(client: HttpClient, jobId: string): Promise<any> {
+async function waitUntilEnded(client: HttpClient, jobId: string): Promise<any> {
   return waitFor(
     'the end of the job',
     async () => {

@@ -126,7 +126,7 @@ function buildIdleStopExpectation() {
   return { events: ['idle_stop_attempt', 'idle_stop_success'], states: ['stopping', 'stopped'] };
 }
 
-const isOff = ({ machine }: KillCase) => machine.state === 'stopped' || machine.state === 'gone';
+const isMachineOff = ({ machine }: KillCase) => machine.state === 'stopped' || machine.state === 'gone';
 
 const formatBoundaryName = (boundary: Boundary) => `${boundary.act}: ${boundary.moment}`;
 const numbered = boundaries.map((boundary, index) => [formatBoundaryName(boundary), index] as const);
@@ -185,7 +185,7 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
       return (await stage.queryRows(left)).length === 0;
     });
     await waitForOrDescribeState('every machine that should be off to be off', async () => {
-      return stage.killCases.every((killCase) => isOff(killCase) || ends[killCase.act].boots === 1);
+      return stage.killCases.every((killCase) => isMachineOff(killCase) || ends[killCase.act].boots === 1);
     });
     expect(await stage.queryRows('SELECT id FROM agent WHERE current_job_id IS NOT NULL')).toEqual([]);
     expect(await stage.queryRows(`SELECT id FROM agent_command WHERE status = 'pending'`)).toEqual([]);
@@ -201,7 +201,7 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
       // If a call had no effect, the dispatcher learns this only when it checks the machine, and then calls again.
       expect(machine.calls).toEqual(hold === 'not executed' ? [...calls, ...calls] : calls);
       expect(machine.boots).toBe(boots);
-      expect(isOff(killCase)).toBe(boots === 0);
+      expect(isMachineOff(killCase)).toBe(boots === 0);
     },
   );
 
@@ -215,9 +215,9 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
   });
 
   it('every machine is stopped once it is idle, and every call to its control plane is signed', async () => {
-    const on = stage.killCases.filter((killCase) => !isOff(killCase));
+    const on = stage.killCases.filter((killCase) => !isMachineOff(killCase));
     await Promise.all(on.map(({ agentId }) => stage.pinAgent(agentId, false)));
-    await waitForOrDescribeState('every machine to be off', async () => stage.killCases.every(isOff));
+    await waitForOrDescribeState('every machine to be off', async () => stage.killCases.every(isMachineOff));
     for (const killCase of on) {
       await waitForOrDescribeState(
         `${formatBoundaryName(killCase)}: the agent to be stopped`,

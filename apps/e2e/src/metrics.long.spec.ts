@@ -109,7 +109,7 @@ describe('the metrics of the six apps', () => {
     expect([...new Set(used)].filter((name) => !exposed.has(name))).toEqual([]);
   });
 
-  it('the label values that the alerts select exist', () => {
+  it('the metrics have every label value that an alert selects', () => {
     const samples = [...texts.values()].flatMap(readSamples);
     const text = readFileSync(join(monitoring, 'alerts.yaml'), 'utf8');
     const picked = [...text.matchAll(/(muster_[a-z0-9_]+)\{(\w+)="([^"]*)"\}/g)];

@@ -89,10 +89,10 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     expect(answer.status).toBe(201);
     return ((await answer.json()) as { id: string }).id;
   };
-  const isOnline = (agentId: string) =>
+  const waitUntilOnline = (agentId: string) =>
     waitFor('the agent to be online', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online');
   const runWorkflow = async (agentId: string, launchInput?: object) => {
-    await isOnline(agentId);
+    await waitUntilOnline(agentId);
     const input = launchInput ?? { workflowId: await uploadRecordedWorkflow(), variables: { CLAIM_ID: 'C-7' } };
     const { body } = await admin.post('/api/jobs/launch', { agentId, ...input });
     return waitFor(

@@ -136,12 +136,12 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
     expect(answers.map(({ body }) => body)).toEqual(jobIds.map(() => ({ accepted: true, status })));
   }
 
-  const untilStarted = (jobIds: string[]) =>
+  const waitUntilStarted = (jobIds: string[]) =>
     waitFor('each run’s command', async () => {
       const { rows } = await pool.query('SELECT FROM job WHERE id = ANY($1) AND command_id IS NOT NULL', [jobIds]);
       return rows.length === jobIds.length;
     });
-  const untilCostsBooked = (runs: number) =>
+  const waitUntilCostsBooked = (runs: number) =>
     waitFor('each run’s cost', async () => {
       const { costs, messages } = await queryRow(
         `SELECT (SELECT count(*)::int FROM run_cost) AS costs, (SELECT count(*)::int FROM outbox) AS messages`,
@@ -197,7 +197,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
 
   it('each run gets one command if the process is killed while it starts several runs together', async () => {
     await killAtPausePoint('start', async () => (jobIds = await launchAll()), 'rolled back');
-    await untilStarted(jobIds);
+    await waitUntilStarted(jobIds);
     const { commands } = await queryRow(`SELECT count(*)::int AS commands FROM agent_command WHERE kind = 'run'`);
     expect(commands).toBe(callers);
   });
@@ -217,16 +217,16 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
 
   it('each run’s cost is booked and counted once if the process is killed while it books the costs of several runs', async () => {
     await killAtPausePoint('cost', () => reportStatus(jobIds, 'completed'), 'rolled back');
-    await untilCostsBooked(callers);
+    await waitUntilCostsBooked(callers);
     expect(await readUsageCounter()).toEqual({ runs: callers, completed: callers, uncounted: 0, difference: 0 });
   });
 
   it('each run’s cost is booked and counted once if the process dies before it learns that the costs are committed', async () => {
     const more = await launchAll();
-    await untilStarted(more);
+    await waitUntilStarted(more);
     await reportStatus(more, 'running');
     await killAtPausePoint('cost’s commit', () => reportStatus(more, 'completed'), 'completed');
-    await untilCostsBooked(2 * callers);
+    await waitUntilCostsBooked(2 * callers);
     expect(await readUsageCounter()).toEqual({
       runs: 2 * callers,
       completed: 2 * callers,
@@ -237,7 +237,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
 
   it('each run ends once if the process dies before it learns of the commit and the workers report the ends again', async () => {
     const more = await launchAll();
-    await untilStarted(more);
+    await waitUntilStarted(more);
     await reportStatus(more, 'running');
     await killAtPausePoint('end’s commit', () => endUnanswered(more), 'completed');
     await ending;
@@ -250,7 +250,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
       more.map((jobId) => machines.post('/api/job-webhook', { jobId, status: 'completed' })),
     );
     expect(answers.filter(({ body }) => body.accepted)).toHaveLength(callers - ended!);
-    await untilCostsBooked(3 * callers);
+    await waitUntilCostsBooked(3 * callers);
     const runs = 3 * callers;
     expect(await readUsageCounter()).toEqual({ runs, completed: runs, uncounted: 0, difference: 0 });
     expect(

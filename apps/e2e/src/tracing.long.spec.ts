@@ -126,11 +126,11 @@ describe('one trace of one run, across the six apps and the worker', () => {
       'the last span of the trace',
       () => {
         const spans = collector.listSpansOfTrace(traceId);
-        return spans.some(({ name }) => name === 'metering job-finished') && isWhole(spans) && spans;
+        return spans.some(({ name }) => name === 'metering job-finished') && isTraceWhole(spans) && spans;
       },
       60_000,
     );
-  const isWhole = (spans: CollectedSpan[]) =>
+  const isTraceWhole = (spans: CollectedSpan[]) =>
     spans.every(
       ({ parentSpanId: parent }) => parent === caller.spanId || spans.some(({ spanId }) => spanId === parent),
     );

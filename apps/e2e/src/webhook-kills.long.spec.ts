@@ -60,7 +60,7 @@ describe('webhook events while processes are killed', () => {
   beforeAll(async () => {
     database = await cloneDatabase();
     pool = openPool(database);
-    pausePoints = await WebhookPausePoints.build(pool);
+    pausePoints = await WebhookPausePoints.createPausePoints(pool);
     receiver = createServer((request, response) => {
       let body = '';
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));

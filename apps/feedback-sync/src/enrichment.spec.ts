@@ -58,7 +58,7 @@ describe('a feedback report', () => {
       `UPDATE feedback_work_item SET leased_until = leased_until - interval '1 hour', due_at = now() - make_interval(secs => 1)`,
     );
   const submitWithChanges = async (change: Record<string, string> = {}) => {
-    const id = await quiet.submit();
+    const id = await quiet.submitFeedback();
     for (const [column, value] of Object.entries(change)) {
       await quiet.sql(`UPDATE feedback_submission SET ${column} = $2 WHERE id = $1`, [id, value]);
     }

@@ -53,7 +53,7 @@ describe('the creation of an issue and a task', () => {
   it.each(['codehost', 'tasktracker'] as const)(
     'a sync creates no item at the %s if another sync took over after the search for the item',
     async (name) => {
-      const id = await off.submit();
+      const id = await off.submitFeedback();
       const slow = freezeTrackerAfterSearch(name, async () => {
         await expireLeasesAndClaims();
         expect(await syncWorkItem(parts, id)).toBe('synced');
@@ -67,7 +67,7 @@ describe('the creation of an issue and a task', () => {
   );
 
   it('a sync creates no item at a tracker if another sync holds the lease of the feedback', async () => {
-    const id = await off.submit();
+    const id = await off.submitFeedback();
     const taken = freezeTrackerAfterSearch('codehost', async () => {
       await off.sql('UPDATE feedback_work_item SET lease = gen_random_uuid() WHERE submission_id = $1', [id]);
     });
@@ -79,7 +79,7 @@ describe('the creation of an issue and a task', () => {
   });
 
   it('a sync keeps its lease during a long search for the item that an earlier attempt created', async () => {
-    const id = await off.submit();
+    const id = await off.submitFeedback();
     let others = 0;
     const slow = parts.trackers.map((tracker) =>
       overrideTrackerCalls(tracker, {

@@ -19,7 +19,7 @@ describe('feedback with an issue at the code host', () => {
     await on.sql('DELETE FROM feedback_tracker');
   });
   const submitAndSync = async () => {
-    const id = await on.submit();
+    const id = await on.submitFeedback();
     await on.waitUntilSynced(id);
     return id;
   };
@@ -132,7 +132,7 @@ describe('feedback with an issue at the code host', () => {
       method === 'GET' && path.includes('/issues?')
         ? { status: 200, headers: { link: `<${url}/repositories/42/issues?page=2>; rel="next"` }, body: [] }
         : undefined;
-    const id = await on.submit();
+    const id = await on.submitFeedback();
     const error = await waitFor('the failure', async () => {
       const rows = await on.sql('SELECT error FROM feedback_link WHERE submission_id = $1 AND error IS NOT NULL', [id]);
       return rows[0]?.error as string | undefined;
@@ -158,7 +158,7 @@ describe('feedback with an issue at the code host', () => {
         method === 'POST' && path.endsWith('/issues') && limited-- > 0
           ? { status: 403, headers: sentHeaders, body: { message } }
           : undefined;
-      const id = await on.submit();
+      const id = await on.submitFeedback();
       const pause = await waitFor('the pause', async () => (await on.sql('SELECT * FROM feedback_tracker'))[0]);
       expect(pause).toMatchObject({ tracker: 'codehost', stoppedAt: null, pausedUntil: expect.any(Date) });
       await on.sql('UPDATE feedback_tracker SET paused_until = now() - make_interval(secs => 1)');

@@ -91,7 +91,7 @@ describe('the nightly reconciliation', () => {
     const on = await startFeedbackSync({ env: trackers.environment, clock });
     try {
       const ids: string[] = [];
-      for (let n = 0; n < 5; n += 1) ids.push(await on.submit());
+      for (let n = 0; n < 5; n += 1) ids.push(await on.submitFeedback());
       for (const id of ids) await on.waitUntilSynced(id);
       for (const id of ids) {
         trackers.moveIssue(trackers.listIssuesOf(id)[0]!, { state: 'closed', state_reason: 'completed' });
@@ -132,7 +132,7 @@ describe('waiting feedback', () => {
   afterAll(() => off.harness.close());
 
   it('feedback becomes due when a tracker is configured that has no item for the feedback yet', async () => {
-    const id = await off.submit();
+    const id = await off.submitFeedback();
     const isDue = async () =>
       (await off.sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]))[0].dueAt !== null;
     const clearDue = () => off.sql('UPDATE feedback_work_item SET due_at = NULL WHERE submission_id = $1', [id]);

@@ -53,7 +53,7 @@ describe.each([
   const readAgent = async () => (await tenant.api.get(`/api/agents/${ids.agentId}`)).body;
   const readJob = async (id: string) => (await tenant.api.get(`/api/jobs/${id}`)).body;
   const reportJob = (jobId: string, body: object) => machine.post('/api/job-webhook', { jobId, ...body });
-  const isNow = (time: string) => Math.abs(Date.parse(time) - clock.now().getTime()) < 60_000;
+  const isCloseToNow = (time: string) => Math.abs(Date.parse(time) - clock.now().getTime()) < 60_000;
 
   async function launchJob(more: object = {}): Promise<string> {
     const launched = await tenant.api.post('/api/jobs/launch', { ...ids, ...more });
@@ -75,7 +75,7 @@ describe.each([
       return read.totalCostUsd !== null && read;
     });
     expect(ended).toMatchObject({ status: 'completed', error: null });
-    expect([ended.queuedAt, ended.startedAt, ended.finishedAt].map(isNow)).toEqual([true, true, true]);
+    expect([ended.queuedAt, ended.startedAt, ended.finishedAt].map(isCloseToNow)).toEqual([true, true, true]);
     expect(ended.durationMs).toBeLessThan(60_000);
     const from = new Date(clock.now().getTime() - 60_000).toISOString();
     const { entries } = (await tenant.api.get(`/api/agents/${ids.agentId}/logs?jobId=${id}&from=${from}`)).body;
@@ -88,7 +88,11 @@ describe.each([
     expect(scanned.body).toMatchObject({ failed: [] });
     expect(await readJob(id)).toMatchObject({ status: 'running' });
     const read = await readAgent();
-    expect([read.status, isNow(read.lastSeen), isNow(read.lastActivityAt)]).toEqual(['online', true, true]);
+    expect([read.status, isCloseToNow(read.lastSeen), isCloseToNow(read.lastActivityAt)]).toEqual([
+      'online',
+      true,
+      true,
+    ]);
     await reportJob(id, { status: 'completed' });
     await waitFor('the agent to be free', async () => (await readAgent()).currentJobId === null);
     // The agent's idle time starts when the run ends.
@@ -105,7 +109,7 @@ describe.each([
       return jobs.find(({ retryOf }: { retryOf: string | null }) => retryOf === id);
     });
     expect(retry.waiting).toMatchObject({ reason: 'retry_delay' });
-    expect(isNow(retry.waiting.since)).toBe(true);
+    expect(isCloseToNow(retry.waiting.since)).toBe(true);
     await tenant.api.post(`/api/jobs/${retry.id}/cancel`);
     const soon = await launchJob({ maxRetries: 1, retryDelayMs: 1 });
     await reportJob(soon, { status: 'failed', error: 'on purpose' });
@@ -145,6 +149,6 @@ describe.each([
       return recentRuns[0];
     });
     expect(last).toMatchObject({ outcome: 'launched' });
-    expect(isNow(last.firedAt)).toBe(true);
+    expect(isCloseToNow(last.firedAt)).toBe(true);
   });
 });

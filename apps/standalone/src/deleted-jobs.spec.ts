@@ -23,7 +23,7 @@ const workerProgram = resolve(__dirname, '../../../dist/apps/worker/src/main.js'
 interface File {
   key: string;
   put(): Promise<boolean>;
-  isThere(): Promise<boolean>;
+  isObjectStored(): Promise<boolean>;
 }
 
 describe('a deleted job', () => {
@@ -107,9 +107,9 @@ describe('a deleted job', () => {
       expect(await putScreenshot()).toBe(true);
       const [artifact] = await querySql('SELECT id FROM artifact WHERE storage_key = $1', [ticket.key]);
       const { downloadUrl } = (await tenant.api.get(`/api/artifacts/${artifact.id}`)).body;
-      const isThere = async () => (await fetch(downloadUrl)).status !== 404;
-      expect(await isThere()).toBe(true);
-      files.push({ key: ticket.key as string, put: putScreenshot, isThere });
+      const isObjectStored = async () => (await fetch(downloadUrl)).status !== 404;
+      expect(await isObjectStored()).toBe(true);
+      files.push({ key: ticket.key as string, put: putScreenshot, isObjectStored });
     }
     const [own, screenshot, other] = files as [File, File, File];
     await querySql('UPDATE job SET screenshot_key = $2 WHERE id = $1', [id, screenshot.key]);
@@ -137,8 +137,11 @@ describe('a deleted job', () => {
     expect((await tenant.api.get(`/api/jobs/${id}/steps`)).status).toBe(404);
     expect((await tenant.api.get(`/api/schedules/${schedule.body.id}`)).body.lastRunJobId).toBeNull();
     expect((await tenant.api.get(`/api/jobs/${retry.id}`)).body.retryOf).toBeNull();
-    await waitFor('the objects to be removed', async () => !(await own.isThere()) && !(await screenshot.isThere()));
-    expect(await other.isThere()).toBe(true);
+    await waitFor(
+      'the objects to be removed',
+      async () => !(await own.isObjectStored()) && !(await screenshot.isObjectStored()),
+    );
+    expect(await other.isObjectStored()).toBe(true);
     // The removal stays pending, because an upload that was allowed before the deletion can still arrive.
     expect(await listColumnsWithId(id)).toEqual(
       ['deleted_job.job_id', 'object_removal.job_id', 'timeline_entry.job_id'].sort(),
@@ -156,13 +159,13 @@ describe('a deleted job', () => {
   it('an object that was uploaded after the deletion of its job is removed once uploads have expired', async () => {
     const { id, own } = await makeEndedJob();
     expect((await deleteJob(id)).status).toBe(204);
-    await waitFor('the object to be removed', async () => !(await own.isThere()));
-    expect([await own.put(), await own.isThere()]).toEqual([true, true]);
+    await waitFor('the object to be removed', async () => !(await own.isObjectStored()));
+    expect([await own.put(), await own.isObjectStored()]).toEqual([true, true]);
     await querySql(`UPDATE object_removal SET last_arrival_at = now() - interval '1 second' WHERE job_id = $1`, [id]);
     await harness.db.transaction('system', (tx) =>
       tx.enqueue({ queue: 'metering', name: 'remove-objects', payload: { jobId: id } }),
     );
-    await waitFor('the late object to be removed', async () => !(await own.isThere()));
+    await waitFor('the late object to be removed', async () => !(await own.isObjectStored()));
     await waitFor(
       'the removal rows to be deleted',
       async () => !(await listColumnsWithId(id)).includes('object_removal.job_id'),

@@ -73,7 +73,7 @@ jest.setTimeout(180_000);
 const selectShapes = <T>(shapes: T[], { path }: Operation): T[] =>
   isLongRun() ? shapes : shapes.filter((_, at) => (at + path.length) % 4 === 0);
 
-const isList = ({ kind }: Field) => kind === 'array' || kind === 'object';
+const isListShape = ({ kind }: Field) => kind === 'array' || kind === 'object';
 
 describe('a large request', () => {
   let harness: Harness;
@@ -110,7 +110,11 @@ describe('a large request', () => {
       .replace(/\{\w+\}/g, () => newId());
   };
 
-  async function expectQuick(label: string, operation: Operation, send: (client: HttpClient) => Promise<Response>) {
+  async function expectQuickAnswer(
+    label: string,
+    operation: Operation,
+    send: (client: HttpClient) => Promise<Response>,
+  ) {
     const turn = await measureLongestTurn(async () => {
       const answer = await send(chooseClient(operation));
       const text = await answer.text();
@@ -148,19 +152,19 @@ describe('a large request', () => {
         const others = Object.entries(example).filter(([name]) => !names.includes(name));
         return `{${[...others.map(([name, value]) => `"${name}":${JSON.stringify(value)}`), ...huge].join(',')}}`;
       };
-      const plain = fields.filter((field) => !isList(field)).map(({ name }) => name);
+      const plain = fields.filter((field) => !isListShape(field)).map(({ name }) => name);
       const bodies: [string, string][] = [
         ['unknown fields', `{${joinUpToSize((at) => `"${at.toString(36)}":0`)}}`],
         // Each list is filled alone, because a list is checked element by element.
         ...fields
-          .filter(isList)
+          .filter(isListShape)
           .flatMap(({ name }) =>
             listShapes.map((shape): [string, string] => [`${name}: ${shape}`, buildHugeBodies([name], shape)]),
           ),
         ...(plain.length ? plainShapes : []).map((shape): [string, string] => [shape, buildHugeBodies(plain, shape)]),
       ];
       for (const [label, body] of selectShapes(bodies, operation)) {
-        await expectQuick(label, operation, createPost(operation, Buffer.from(body)));
+        await expectQuickAnswer(label, operation, createPost(operation, Buffer.from(body)));
       }
     },
   );
@@ -172,19 +176,19 @@ describe('a large request', () => {
       const fields = listFields(openApiDocument, operation);
       const bodies: [string, string][] = [
         ['unknown fields', `{${joinUpToSize((at) => `"${at.toString(36)}":0`, bytes)}}`],
-        ...fields.filter(isList).flatMap(({ name }): [string, string][] => [
+        ...fields.filter(isListShape).flatMap(({ name }): [string, string][] => [
           [`${name}: empty objects`, `{"${name}":[${joinUpToSize(() => '{}', bytes)}]}`],
           [`${name}: distinct names`, `{"${name}":[{${joinUpToSize((at) => `"${at}":""`, bytes)}}]}`],
         ]),
         // One field that is not a list is enough, because all such fields are parsed in the same way.
         ...fields
-          .filter((field) => !isList(field))
+          .filter((field) => !isListShape(field))
           .slice(0, 1)
           .map(({ name }): [string, string] => [`${name}: one text`, `{"${name}":"${'x'.repeat(bytes - 100)}"}`]),
       ];
       for (const [label, body] of bodies) {
         const headers: Record<string, string> = { 'idempotency-key': newId() };
-        await expectQuick(label, operation, createPost(operation, Buffer.from(body), headers));
+        await expectQuickAnswer(label, operation, createPost(operation, Buffer.from(body), headers));
       }
     },
   );
@@ -246,15 +250,15 @@ describe('a large request', () => {
   ])('a request with %s does not block the event loop', async (label, path, make) => {
     const operation = all.find((each) => each.path === path && each.method === 'POST')!;
     const body = Buffer.from(JSON.stringify(await make()));
-    await expectQuick(label, operation, createPost(operation, body));
+    await expectQuickAnswer(label, operation, createPost(operation, body));
   });
 
   it.each(nameOperations(all.filter(({ queryNames }) => queryNames.length > 0)))(
     'a request to %s with a long query does not block the event loop',
     async (_, operation) => {
       for (const name of operation.queryNames) {
-        await expectQuick(name, operation, createQueryRequest(operation, `${name}=${'1'.repeat(12_000)}`));
-        await expectQuick(
+        await expectQuickAnswer(name, operation, createQueryRequest(operation, `${name}=${'1'.repeat(12_000)}`));
+        await expectQuickAnswer(
           name,
           operation,
           createQueryRequest(
@@ -281,7 +285,7 @@ describe('a large request', () => {
         ['many names', Object.fromEntries(Array.from({ length: 1000 }, (__, at) => [`x-${at}`, '1']))],
       ];
       for (const [label, each] of headers) {
-        await expectQuick(label, operation, (client) =>
+        await expectQuickAnswer(label, operation, (client) =>
           fetch(harness.url + fillOperationPath(operation), {
             method: operation.method,
             headers: { ...client.headers, ...each },
@@ -312,7 +316,7 @@ describe('a large request', () => {
       ];
       for (const [label, body] of bodies) {
         const sent = Buffer.from(`${body}--x--\r\n`);
-        await expectQuick(
+        await expectQuickAnswer(
           label,
           operation,
           createPost(operation, sent, { 'content-type': 'multipart/form-data; boundary=x' }),

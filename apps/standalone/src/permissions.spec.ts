@@ -1,7 +1,7 @@
 import { openApiDocument, ownRolePermissions, type Permission, roles } from '@muster/contracts';
 import { type Harness, type HttpClient, makeUser, startHarness, type Tenant, testPassword } from '@muster/testing';
 import { standalone } from './standalone';
-import { fillPath, listOperations, type Operation, withQuery } from './walk-openapi';
+import { fillPath, listOperations, type Operation, addQuery } from './walk-openapi';
 
 /** Sends every route of the document as every role, and as own roles with and without the permission of the route. */
 describe('permissions of every route', () => {
@@ -26,7 +26,7 @@ describe('permissions of every route', () => {
     ({ access, path }) => typeof access === 'object' && !path.startsWith('/api/auth/') && path !== '/api/events',
   );
   const isRefused = async (client: HttpClient, operation: Operation) => {
-    const path = withQuery(fillPath(operation.path), operation);
+    const path = addQuery(fillPath(operation.path), operation);
     const { status, body } = await client.send(operation.method, path, operation.body ? '[]' : undefined);
     return status === 403 && body.code === 'permission_denied';
   };
@@ -37,7 +37,7 @@ describe('permissions of every route', () => {
     return refused;
   };
 
-  it('every route documents its permission, and few need none outside of auth and admin', () => {
+  it('every route documents its permission, and few routes besides those of auth and admin need none', () => {
     expect(all.filter(({ permission }) => permission === undefined).map(formatOperationName)).toEqual([]);
     const others = all.filter(({ path }) => !/^\/api\/(auth|admin)\//.test(path));
     const open = others.filter(({ permission }) => permission === null);
@@ -56,7 +56,7 @@ describe('permissions of every route', () => {
     expect(await listRefused(tenant.as[role], walked)).toEqual(expected.map(formatOperationName));
   });
 
-  it('an own role is admitted with the permission of a route alone, and refused without it', async () => {
+  it('a role with only the permission of a route may call the route, and a role without that permission may not', async () => {
     const signInAs = async (role: string) => {
       const created = await tenant.as.admin.post('/api/roles', { name: role, permissions: ['runs.read'] });
       expect(created.status).toBe(201);

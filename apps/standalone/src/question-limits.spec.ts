@@ -47,7 +47,7 @@ describe('questions of runs under attack and in races', () => {
     expect((await tenant.api.get(`/api/questions/${questionId}`)).body.status).toBe('open');
   });
 
-  it('only a worker of the run’s own agent can ask, and read the answer', async () => {
+  it('only a worker of the run’s own agent can ask a question and read its answer', async () => {
     const { organizationId } = tenant;
     const { id: jobId } = await running();
     const key = await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId });
@@ -137,7 +137,7 @@ describe('questions of runs under attack and in races', () => {
     foreign.close();
   });
 
-  it('an answer by an API key names the key, and one by a member names the member', async () => {
+  it('an answered question shows which API key or which member answered it', async () => {
     const { id: jobId } = await running();
     const created = await tenant.as.admin.post('/api/api-keys', { name: 'Nightly import', scope: 'api' });
     const { questionId } = (await ask(jobId)).body;

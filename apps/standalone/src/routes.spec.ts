@@ -4,7 +4,7 @@ import { newId } from '@muster/platform';
 import { type Answer, type Harness, type HttpClient, makeJob, startHarness, type Tenant } from '@muster/testing';
 import { insertOwnSettings, listCallers } from './callers.harness';
 import { foreignResources } from './foreign-resources.harness';
-import { type Access, buildExampleBody, fillPath, listOperations, type Operation, withQuery } from './walk-openapi';
+import { type Access, buildExampleBody, fillPath, listOperations, type Operation, addQuery } from './walk-openapi';
 import { standalone } from './standalone';
 
 /** Routes that belong to no organization. Only super_admins can call them, and they see everything. */
@@ -43,7 +43,7 @@ describe('every route', () => {
   const callOperation = async (client: HttpClient, operation: Operation, path = fillPath(operation.path)) => {
     const body = JSON.stringify(buildExampleBody(openApiDocument, operation));
     const caller = await signClaimResults(client, operation, path, body);
-    return expectDocumentedStatus(operation, await caller.send(operation.method, withQuery(path, operation), body));
+    return expectDocumentedStatus(operation, await caller.send(operation.method, addQuery(path, operation), body));
   };
   /** Path of a request with a body. A signature is verified before the body is parsed, and needs an existing job. */
   const getPathForBody = ({ path, signatureHeader }: Operation) =>

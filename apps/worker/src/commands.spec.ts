@@ -130,9 +130,7 @@ describe('Commands', () => {
     for (const filename of ['../a.py', '/a.py', 'a/../../b.py', 'a\\..\\b', '.hidden', 'a//b', '']) {
       expect(
         await pushAndWaitForResult(buildCommand('script', { action: 'push', filename, script: 'x' })),
-      ).toMatchObject({
-        status: 'failed',
-      });
+      ).toMatchObject({ status: 'failed' });
     }
   });
 });

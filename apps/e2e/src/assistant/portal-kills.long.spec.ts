@@ -89,7 +89,7 @@ describe(`a claim at a portal while processes are killed${hasChromium ? '' : ' (
     });
     return session;
   };
-  const expectFiled = async (session: Sessions, claim: string) => {
+  const expectClaimFiled = async (session: Sessions, claim: string) => {
     try {
       const { status, error, pausedFor } = await stage.waitForStatus(session, ['completed', 'failed', 'paused']);
       expect([status, error, pausedFor]).toEqual(['completed', null, null]);
@@ -114,7 +114,7 @@ describe(`a claim at a portal while processes are killed${hasChromium ? '' : ' (
       await killed;
       await Promise.all(apps.map((app) => stage.startApp(app)));
       await startWorker();
-      await expectFiled(session, 'C-1001');
+      await expectClaimFiled(session, 'C-1001');
     },
   );
 
@@ -130,7 +130,7 @@ describe(`a claim at a portal while processes are killed${hasChromium ? '' : ' (
       await stage.killApps(app);
       await stage.startApp(app);
     }
-    await expectFiled(session, 'C-1002');
+    await expectClaimFiled(session, 'C-1002');
     process.stdout.write(`seed ${seed}: killed ${killed.join(', ')}; the claim was filed once\n`);
   });
 });

@@ -29,7 +29,7 @@ describe('autopilot sessions while the service’s processes are killed', () => 
   afterAll(() => stage.closeFixture());
   let heldTitle = '';
 
-  const expectWhole = async (session: Sessions): Promise<void> => {
+  const expectWholeSession = async (session: Sessions): Promise<void> => {
     const { status, error, pausedFor, steps } = await stage.waitForStatus(session, [
       'completed',
       'failed',
@@ -128,7 +128,7 @@ describe('autopilot sessions while the service’s processes are killed', () => 
         questioned!,
         sending!,
       ];
-      await Promise.all(all.map(expectWhole));
+      await Promise.all(all.map(expectWholeSession));
       expect((await stage.waitForStatus(cancelled!, ['cancelled', 'completed', 'failed'])).status).toBe('cancelled');
       expect(stage.browsers.sent.get(cancelled!.sessionId!)).toBeUndefined();
       process.stdout.write(
@@ -156,7 +156,7 @@ describe('autopilot sessions while the service’s processes are killed', () => 
       }
       await Promise.all(starting);
       try {
-        await Promise.all(sessions.map(expectWhole));
+        await Promise.all(sessions.map(expectWholeSession));
       } catch (error) {
         process.stdout.write(`${await stage.describeState()}\n`);
         throw error;

@@ -136,7 +136,7 @@ describe('the command line with a failing server or machine', () => {
     const orders = '\u001b]0;owned\u0007\u001b[2J\u009b2J\u001b[8m\u202e\u2066\r\nmuster: all is well';
     answers = [answerWith(200, { id, name: `Nightly${orders}`, enabled: false })];
     const script = `MUSTER_URL='${env['MUSTER_URL']}' MUSTER_API_KEY=msk_1 exec '${process.execPath}' '${cli.file}' schedules pause ${id}`;
-    const child = spawn('script', ['-qfec', script, '/dev/null'], { env: cli.env() });
+    const child = spawn('script', ['-qfec', script, '/dev/null'], { env: cli.buildEnvironment() });
     let screen = '';
     child.stdout.on('data', (chunk: Buffer) => (screen += chunk.toString()));
     await once(child, 'close');
@@ -208,7 +208,7 @@ describe('the command line with a failing server or machine', () => {
   it('the command line hides a key argument from the list of processes', async () => {
     answers = [() => undefined];
     const typed = ['login', '--url', env['MUSTER_URL']!, '--key', 'msk_typed'];
-    const child = spawn(process.execPath, [cli.file, ...typed], { env: cli.env(), stdio: 'ignore' });
+    const child = spawn(process.execPath, [cli.file, ...typed], { env: cli.buildEnvironment(), stdio: 'ignore' });
     await waitFor('the first request', () => requests.length === 1);
     expect(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')).not.toMatch(/msk_/);
     const exited = once(child, 'exit');
@@ -235,7 +235,9 @@ describe('the command line with a failing server or machine', () => {
       },
     ];
     const { port } = receiver.address() as AddressInfo;
-    const child = spawn(process.execPath, [cli.file, 'webhooks', 'listen', String(port)], { env: cli.env(env) });
+    const child = spawn(process.execPath, [cli.file, 'webhooks', 'listen', String(port)], {
+      env: cli.buildEnvironment(env),
+    });
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
     await waitFor('the forwarded webhook', () => output.includes('→ 307'));
@@ -259,7 +261,7 @@ describe('the command line with a failing server or machine', () => {
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
       requests.length = 0;
       const child = spawn(process.execPath, [cli.file, 'webhooks', 'listen', '4000'], {
-        env: cli.env(env),
+        env: cli.buildEnvironment(env),
         stdio: 'ignore',
       });
       await waitFor('the command to listen', () => requests.some((each) => each.includes('/deliveries')));

@@ -179,12 +179,12 @@ describeInBrowser('the administration page', () => {
     expect(before.handledLastHour).toBeGreaterThan(0);
     const id = randomUUID();
     // The payload of this message has no agent, so every handler refuses it, and it becomes a dead letter.
-    await fixture.query(
+    await fixture.queryDatabase(
       `INSERT INTO outbox (id, queue, name, payload, next_publish_at) VALUES ($1, 'dispatch', 'dispatch-agent', '{}', now())`,
       [id],
     );
     await waitFor('the failure', async () => (await readDispatchQueue()).failedLastHour > before.failedLastHour);
-    await fixture.query('DELETE FROM outbox WHERE id = $1', [id]);
+    await fixture.queryDatabase('DELETE FROM outbox WHERE id = $1', [id]);
     const tab = await fixture.openSignedInTab('/app/queues', undefined, fixture.superAdmin);
     const queues = tab.page.getByRole('table', { name: 'Queues of the service' });
     await queues.getByRole('columnheader', { name: 'Handled per minute' }).waitFor();
@@ -197,7 +197,7 @@ describeInBrowser('the administration page', () => {
     const api = await fixture.createApiClient();
     const [agent] = (await api.get('/api/agents')).body.agents;
     const { organization } = (await api.get('/api/auth/me')).body;
-    await fixture.query(
+    await fixture.queryDatabase(
       `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at, attempts, last_error)
        VALUES ($1, 'dispatch', 'dispatch-agent', $2, $3, NULL, 12, '<b>it broke</b>')`,
       [randomUUID(), JSON.stringify({ agentId: agent.id }), organization.id],

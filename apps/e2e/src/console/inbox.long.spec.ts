@@ -173,7 +173,7 @@ describeInBrowser('the inbox', () => {
     const tab = await fixture.openSignedInTab('/app/inbox');
     const { page } = tab;
     await locateQuestionCard(page, 'The first?').waitFor();
-    await fixture.query(
+    await fixture.queryDatabase(
       `INSERT INTO question (id, organization_id, job_id, agent_id, workflow_id, question_key, question, kind, expires_at)
        SELECT gen_random_uuid(), organization_id, id, agent_id, workflow_id, n::text, 'Question ' || n, 'confirm',
               now() + interval '1 hour' FROM job, generate_series(1, 250) n WHERE id = $1`,

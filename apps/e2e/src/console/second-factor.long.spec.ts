@@ -16,7 +16,7 @@ describeInBrowser('a second factor in the console', () => {
 
   /** Backdates the proof of the second factor, so that it has expired. */
   const expireProof = (email: string) =>
-    fixture.query(
+    fixture.queryDatabase(
       `WITH aged AS (
          UPDATE user_session SET second_factor_at = second_factor_at - interval '1 hour'
          WHERE user_id = (SELECT id FROM app_user WHERE email = $1) RETURNING id)
@@ -128,7 +128,7 @@ describeInBrowser('a second factor in the console', () => {
     await tab.close();
   });
 
-  it('the page names the right address if a passkey cannot be used because the page is opened at an IP address', async () => {
+  it('the console names the address to open if a passkey cannot be used because the page is opened at an IP address', async () => {
     const tab = await fixture.openTab();
     await tab.goto('/app');
     await tab.page.getByRole('button', { name: 'Use a passkey' }).click();

@@ -119,8 +119,8 @@ describeInBrowser('the settings', () => {
   it('a worker that is sent a new key keeps working after its old keys are revoked', async () => {
     const api = await fixture.createApiClient();
     const agentId = (await api.get('/api/agents')).body.agents[0].id;
-    const isOnline = async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online';
-    await waitFor('the agent to be online', isOnline, 60_000);
+    const isAgentOnline = async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online';
+    await waitFor('the agent to be online', isAgentOnline, 60_000);
     const readRotatedKeys = async (): Promise<{ id: string; lastUsedAt: string | null }[]> => {
       const { apiKeys } = (await api.get('/api/api-keys?limit=200')).body;
       return apiKeys.filter(
@@ -137,8 +137,8 @@ describeInBrowser('the settings', () => {
     await dialog.getByText('The new key was sent to the worker').waitFor();
     expect(await tab.findBarriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Done' }).click();
-    const isUsed = async () => (await readRotatedKeys()).some((key) => key.id === id && key.lastUsedAt !== null);
-    await waitFor('the new key in use', isUsed, 60_000);
+    const isKeyUsed = async () => (await readRotatedKeys()).some((key) => key.id === id && key.lastUsedAt !== null);
+    await waitFor('the new key in use', isKeyUsed, 60_000);
     for (const old of former) {
       await page.getByRole('button', { name: `Revoke msk_${old.id}` }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();

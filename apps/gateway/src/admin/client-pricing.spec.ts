@@ -29,7 +29,7 @@ describe('client pricing', () => {
     harness.db.query<T & object>('system', sql, values);
 
   /** Creates a job whose steps have this metadata, in this order. */
-  async function makeJobWithSteps(...metadata: (object | null)[]): Promise<string> {
+  async function makeRun(...metadata: (object | null)[]): Promise<string> {
     const { id } = await makeJob(harness.db, { organizationId: tenant.organizationId, status: 'completed' });
     await queryRows(
       `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key, metadata)
@@ -38,29 +38,23 @@ describe('client pricing', () => {
     );
     return id;
   }
-  const buildClaimStep = (npi: unknown, claim_id?: unknown, more: object = {}) => ({
+  const claim = (npi: unknown, claim_id?: unknown, more: object = {}) => ({
     type: 'claim_result',
     npi,
     claim_id,
     ...more,
   });
-  const buildSelectStep = (npi: unknown) => ({ type: 'select_org_provider', npi });
-  const requestBackfill = (job_id: string, more: object = {}, client: HttpClient = tenant.as.admin) =>
+  const select = (npi: unknown) => ({ type: 'select_org_provider', npi });
+  const backfill = (job_id: string, more: object = {}, client: HttpClient = tenant.as.admin) =>
     client.post(`${path}/backfill`, { job_id, ...more });
   const setModel = (model: object, client: HttpClient = tenant.as.admin) =>
     client.put(`${path}/${tenant.organizationId}`, model);
-  const readBillingMetrics = (jobId: string) => queryRows('SELECT id FROM billing_metric WHERE job_id = $1', [jobId]);
+  const readMetrics = (jobId: string) => queryRows('SELECT id FROM billing_metric WHERE job_id = $1', [jobId]);
 
   it('a billing backfill counts each claim once per NPI and charges every started block of claims', async () => {
-    const many = Array.from({ length: 51 }, (_, at) => buildClaimStep('1000000001', `C-${at}`));
-    const id = await makeJobWithSteps(
-      ...many,
-      buildClaimStep('1000000002', 'C-0'),
-      buildClaimStep('1000000001', 'C-7'),
-      null,
-      { type: 'other' },
-    );
-    const { status, body } = await requestBackfill(id, { create_default_model: true });
+    const many = Array.from({ length: 51 }, (_, at) => claim('1000000001', `C-${at}`));
+    const id = await makeRun(...many, claim('1000000002', 'C-0'), claim('1000000001', 'C-7'), null, { type: 'other' });
+    const { status, body } = await backfill(id, { create_default_model: true });
     expect(status).toBe(200);
     expect(body).toEqual({
       success: true,
@@ -103,40 +97,27 @@ describe('client pricing', () => {
     [
       'a claim by its submission id if it has no claim id, and does not mix the two kinds of id',
       [
-        buildClaimStep('1', undefined, { claim_submission_id: 'A' }),
-        buildClaimStep('1', 'A'),
-        buildClaimStep('1', 'A', { claim_submission_id: 'B' }),
-        buildClaimStep('1', undefined, { claim_submission_id: 'B' }),
-        buildClaimStep('1', undefined, { claim_submission_id: 'A' }),
+        claim('1', undefined, { claim_submission_id: 'A' }),
+        claim('1', 'A'),
+        claim('1', 'A', { claim_submission_id: 'B' }),
+        claim('1', undefined, { claim_submission_id: 'B' }),
+        claim('1', undefined, { claim_submission_id: 'A' }),
       ],
       { total_claims: 3, total_steps_before_dedup: 5, duplicates_removed: 2, claims_per_npi: { 1: 3 } },
     ],
     [
       'claims without any id only before deduplication',
-      [
-        buildClaimStep('1', 'A'),
-        buildClaimStep('1'),
-        buildClaimStep('2'),
-        buildClaimStep('1', '  '),
-        buildClaimStep('1', null),
-      ],
+      [claim('1', 'A'), claim('1'), claim('2'), claim('1', '  '), claim('1', null)],
       { npi_count: 1, total_claims: 1, total_steps_before_dedup: 5, duplicates_removed: 0, claims_per_npi: { 1: 1 } },
     ],
     [
       'a claim without an NPI for the NPI selected last before it, and not if there is none',
-      [
-        buildClaimStep(undefined, 'A'),
-        buildSelectStep('7'),
-        buildClaimStep(undefined, 'B'),
-        buildClaimStep('9', 'C'),
-        buildSelectStep('8'),
-        buildClaimStep('', 'D'),
-      ],
+      [claim(undefined, 'A'), select('7'), claim(undefined, 'B'), claim('9', 'C'), select('8'), claim('', 'D')],
       { total_claims: 3, total_steps_before_dedup: 4, duplicates_removed: 0, claims_per_npi: { 7: 1, 8: 1, 9: 1 } },
     ],
     [
       'an NPI that was selected but has no claims as an NPI without claims',
-      [buildSelectStep('7'), buildSelectStep('8'), buildSelectStep('7'), buildSelectStep(null)],
+      [select('7'), select('8'), select('7'), select(null)],
       {
         npi_count: 2,
         total_claims: 0,
@@ -148,18 +129,12 @@ describe('client pricing', () => {
     ],
     [
       'a claim without an NPI only before deduplication, if an NPI is selected after it',
-      [buildClaimStep(undefined, 'A'), buildSelectStep('7')],
+      [claim(undefined, 'A'), select('7')],
       { npi_count: 0, total_claims: 0, total_steps_before_dedup: 1, claims_per_npi: {}, calculated_charge_usd: 0 },
     ],
     [
       'claims whose ids are numbers or strings, but not objects',
-      [
-        buildClaimStep(7, 42),
-        buildClaimStep('7', '42'),
-        buildClaimStep({ npi: '7' }, 'A'),
-        buildClaimStep('7', ['A']),
-        buildClaimStep('__proto__', 'A'),
-      ],
+      [claim(7, 42), claim('7', '42'), claim({ npi: '7' }, 'A'), claim('7', ['A']), claim('__proto__', 'A')],
       {
         total_claims: 2,
         total_steps_before_dedup: 5,
@@ -168,7 +143,7 @@ describe('client pricing', () => {
       },
     ],
   ])('a billing backfill counts %s', async (_, metadata, figures) => {
-    const { status, body } = await requestBackfill(await makeJobWithSteps(...metadata), { create_default_model: true });
+    const { status, body } = await backfill(await makeRun(...metadata), { create_default_model: true });
     expect([status, body]).toEqual([200, expect.objectContaining(figures)]);
   });
 
@@ -203,9 +178,7 @@ describe('client pricing', () => {
   ])('a billing backfill charges %s', async (_, model, charge_breakdown, figures) => {
     const put = await setModel(model);
     expect([put.status, put.body]).toEqual([200, { minimumUsd: 0, ...model }]);
-    const { body } = await requestBackfill(
-      await makeJobWithSteps(buildClaimStep('1', 'A'), buildClaimStep('1', 'B'), buildClaimStep('2', 'A')),
-    );
+    const { body } = await backfill(await makeRun(claim('1', 'A'), claim('1', 'B'), claim('2', 'A')));
     expect(body).toMatchObject(figures);
     expect(body.charge_breakdown).toEqual(charge_breakdown);
   });
@@ -229,14 +202,14 @@ describe('client pricing', () => {
   });
 
   it('a billing backfill that is not possible reports the reason and stores no billing record', async () => {
-    const id = await makeJobWithSteps(buildClaimStep('1', 'A'));
-    const without = await makeJobWithSteps(null, { type: 'other', npi: '1' }, buildSelectStep(null));
+    const id = await makeRun(claim('1', 'A'));
+    const without = await makeRun(null, { type: 'other', npi: '1' }, select(null));
     for (const [answer, status, code] of [
-      [await requestBackfill('no-uuid'), 400, 'invalid_payload'],
-      [await requestBackfill(id, { force: 'yes' }), 400, 'invalid_payload'],
-      [await requestBackfill(newId()), 404, 'job_not_found'],
-      [await requestBackfill(without, { create_default_model: true }), 404, 'metadata_not_found'],
-      [await requestBackfill(id), 404, 'pricing_model_missing'],
+      [await backfill('no-uuid'), 400, 'invalid_payload'],
+      [await backfill(id, { force: 'yes' }), 400, 'invalid_payload'],
+      [await backfill(newId()), 404, 'job_not_found'],
+      [await backfill(without, { create_default_model: true }), 404, 'metadata_not_found'],
+      [await backfill(id), 404, 'pricing_model_missing'],
       [await tenant.as.admin.get(`${path}/${tenant.organizationId}`), 404, 'pricing_model_missing'],
     ] as const) {
       expect([answer.status, answer.body.code]).toEqual([status, code]);
@@ -247,29 +220,24 @@ describe('client pricing', () => {
       [tenant.api, 403],
       [harness.http, 401],
     ] as const) {
-      expect((await requestBackfill(id, {}, client)).status).toBe(status);
+      expect((await backfill(id, {}, client)).status).toBe(status);
     }
-    expect(await readBillingMetrics(id)).toEqual([]);
+    expect(await readMetrics(id)).toEqual([]);
     expect(
       await queryRows('SELECT FROM billing_metric_step WHERE organization_id = $1', [tenant.organizationId]),
     ).toEqual([]);
   });
 
   it('concurrent backfills of a job create one billing record, which only a forced backfill replaces', async () => {
-    const id = await makeJobWithSteps(buildClaimStep('1', 'A'));
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, () => requestBackfill(id, { create_default_model: true })),
-    );
+    const id = await makeRun(claim('1', 'A'));
+    const answers = await Promise.all(Array.from({ length: 8 }, () => backfill(id, { create_default_model: true })));
     const statuses = answers.map(({ status, body }) => `${status} ${body.code ?? ''}`).sort();
     expect(statuses).toEqual(['200 ', ...Array<string>(7).fill('409 billing_record_exists')]);
     const first = answers.find(({ status }) => status === 200)!.body.metric_id;
-    expect(await readBillingMetrics(id)).toEqual([{ id: first }]);
-    const [one, other] = await Promise.all([
-      requestBackfill(id, { force: true }),
-      requestBackfill(id, { force: true }),
-    ]);
+    expect(await readMetrics(id)).toEqual([{ id: first }]);
+    const [one, other] = await Promise.all([backfill(id, { force: true }), backfill(id, { force: true })]);
     for (const { status, body } of [one, other]) expect([status, body.replaced_existing]).toEqual([200, true]);
-    const [record] = await readBillingMetrics(id);
+    const [record] = await readMetrics(id);
     expect([one.body.metric_id, other.body.metric_id]).toContainEqual((record as { id: string }).id);
     expect(await queryRows('SELECT FROM billing_metric_step WHERE metric_id = $1', [first])).toEqual([]);
     expect(
@@ -278,25 +246,25 @@ describe('client pricing', () => {
   });
 
   it('a billing backfill that waits for a change of the pricing model charges by the new model', async () => {
-    const id = await makeJobWithSteps(buildClaimStep('1', 'A'));
+    const id = await makeRun(claim('1', 'A'));
     await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 });
     const values = [tenant.organizationId];
     const [answer] = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM client_pricing_model WHERE organization_id = $1 FOR UPDATE', values),
-      () => [requestBackfill(id)],
+      () => [backfill(id)],
       (tx) => tx.query('UPDATE client_pricing_model SET price_micros = 3000000 WHERE organization_id = $1', values),
     );
     expect([answer!.status, answer!.body.calculated_charge_usd]).toEqual([200, 3]);
   });
 
   it('an admin has access to the client pricing of their own organization, a super_admin to all of it', async () => {
-    const id = await makeJobWithSteps(buildClaimStep('1', 'A'));
+    const id = await makeRun(claim('1', 'A'));
     const other = await harness.makeTenant();
-    expect((await requestBackfill(id, { create_default_model: true }, other.as.admin)).body.code).toBe('job_not_found');
+    expect((await backfill(id, { create_default_model: true }, other.as.admin)).body.code).toBe('job_not_found');
     expect((await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 }, other.as.admin)).status).toBe(404);
     expect((await other.as.admin.get(`${path}/${tenant.organizationId}`)).body.code).toBe('not_found');
-    const created = await requestBackfill(id, { create_default_model: true }, other.as.super_admin);
+    const created = await backfill(id, { create_default_model: true }, other.as.super_admin);
     expect([created.status, created.body.organization_id]).toEqual([200, tenant.organizationId]);
     expect((await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 }, other.as.super_admin)).status).toBe(200);
     expect((await other.as.super_admin.get(`${path}/${newId()}`)).body.code).toBe('not_found');
@@ -315,8 +283,8 @@ describe('client pricing', () => {
 
   it('billing records are listed by the organization’s days, with the pricing model that they were charged by', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
-    const id = await makeJobWithSteps(buildClaimStep('1', 'A'));
-    const { body } = await requestBackfill(id, { create_default_model: true });
+    const id = await makeRun(claim('1', 'A'));
+    const { body } = await backfill(id, { create_default_model: true });
     await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 });
     // In Auckland, the organization’s time zone, this is 11 January.
     const at = '2026-01-10T11:30:00.000Z';
@@ -344,17 +312,14 @@ describe('client pricing', () => {
   it('the list of client pricing metrics contains each metric once over all its pages', async () => {
     const created: string[] = [];
     for (const name of ['1', '2'])
-      created.unshift(
-        (await requestBackfill(await makeJobWithSteps(buildClaimStep(name, 'A')), { create_default_model: true })).body
-          .metric_id,
-      );
+      created.unshift((await backfill(await makeRun(claim(name, 'A')), { create_default_model: true })).body.metric_id);
     const first = (await tenant.as.admin.get(`${path}/metrics?limit=1`)).body;
     const second = (await tenant.as.admin.get(`${path}/metrics?limit=1&cursor=${first.nextCursor}`)).body;
     expect([...first.metrics, ...second.metrics].map(({ metric_id: id }) => id)).toEqual(created);
   });
 
   it('a backfill reports organization_unresolved if the organization of its job does not exist', async () => {
-    const id = await makeJobWithSteps(buildClaimStep('1', 'A'));
+    const id = await makeRun(claim('1', 'A'));
     // Foreign keys prevent this state, so the database owner disables them for this session.
     const owner = new Client({ connectionString: harness.databaseUrl });
     await owner.connect();
@@ -362,20 +327,20 @@ describe('client pricing', () => {
     const foreign = newId();
     await owner.query('UPDATE job SET organization_id = $2 WHERE id = $1', [id, foreign]);
     await owner.end();
-    const { status, body } = await requestBackfill(id, {}, tenant.as.super_admin);
+    const { status, body } = await backfill(id, {}, tenant.as.super_admin);
     expect([status, body.code]).toEqual([400, 'organization_unresolved']);
   });
 
   it('a billing backfill handles a job with many thousands of NPIs', async () => {
     const count = chooseSize('CLIENT_PRICING_NPIS', { short: 20_000, long: 100_000 });
-    const id = await makeJobWithSteps();
+    const id = await makeRun();
     await queryRows(
       `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key, metadata)
        SELECT $1, n, $2, 'passed', 1, jsonb_build_object('type', 'claim_result', 'npi', n::text, 'claim_id', 'C')
        FROM generate_series(1, $3::int) n`,
       [id, tenant.organizationId, count],
     );
-    const { status, body } = await requestBackfill(id, { create_default_model: true });
+    const { status, body } = await backfill(id, { create_default_model: true });
     expect([status, body.npi_count, body.calculated_charge_usd]).toEqual([200, count, 25 * count]);
     expect(body.charge_breakdown.npis).toHaveLength(count);
     const listed = await tenant.as.admin.get(`${path}/metrics?jobId=${id}`);

@@ -47,7 +47,7 @@ describe('machine time by day', () => {
     );
   };
 
-  it('the day on which daylight saving starts has 23 hours, and the day on which it ends has 25', async () => {
+  it('machine time has 23 hours on the day on which daylight saving starts, and 25 on the day on which it ends', async () => {
     // On from 8 PM on March 7 until 5 AM on March 8, which is only eight hours, then off until noon.
     await insertIdlePeriod('2026-03-08T01:00:00Z', '2026-03-08T16:00:00Z', 8 * hour);
     expect(await readDays('2026-03-07', '2026-03-08')).toEqual([
@@ -63,7 +63,7 @@ describe('machine time by day', () => {
     ]);
   });
 
-  it('a run over midnight is used time of both days, and is counted on the day on which it ended', async () => {
+  it('a run over midnight adds used machine time to both days, and is counted on the day on which it ended', async () => {
     await makeCompletedRun('2026-03-06T04:00:00Z', '2026-03-06T07:00:00Z');
     expect(await readDays('2026-03-05', '2026-03-07')).toEqual([
       ['2026-03-05', 24, 1, 1, 0, 0, 23, 0],
@@ -75,14 +75,14 @@ describe('machine time by day', () => {
     expect(body.total).toEqual({ onHours: 3, usedHours: 3, idleHours: 0, offHours: 0, unknownHours: 45, runs: 1 });
   });
 
-  it('a machine is on between two runs that are at most a minute apart', async () => {
+  it('a machine counts as on between two runs that are at most a minute apart', async () => {
     await makeCompletedRun('2026-03-05T12:00:00Z', '2026-03-05T13:00:00Z');
     await makeCompletedRun('2026-03-05T13:00:36Z', '2026-03-05T14:00:00Z');
     await makeCompletedRun('2026-03-05T14:01:12Z', '2026-03-05T15:00:00Z');
     expect(await readDays('2026-03-05', '2026-03-05')).toEqual([['2026-03-05', 24, 2.98, 2.97, 0.01, 0, 21.02, 3]]);
   });
 
-  it('a machine that is on without runs is idle, and a stopped machine is off', async () => {
+  it('the time of a machine without runs counts as idle if the machine is on, and as off if it is stopped', async () => {
     const on = await makeAgentWithRow({ status: 'online', onSince: new Date('2026-03-10T12:00:00Z') });
     expect(await readDays('2026-03-10', '2026-03-11', on)).toEqual([
       ['2026-03-10', 24, 16, 0, 16, 0, 8, 0],
@@ -96,7 +96,7 @@ describe('machine time by day', () => {
     ]);
   });
 
-  it('the time of a run in progress is used, and time that has not passed yet is not counted', async () => {
+  it('machine time counts a run in progress as used, and leaves out time that has not passed yet', async () => {
     const startedAt = new Date(Date.now() - 72 * hour);
     await makeJob(harness.db, { organizationId: tenant.organizationId, agentId, status: 'running', startedAt });
     const { body } = await requestMachineTime('');
@@ -108,7 +108,7 @@ describe('machine time by day', () => {
     expect(day.slice(2)).toEqual([0, 0, 0, 0, 0, 0]);
   });
 
-  it('time is unknown if no record of it exists, but not before the agent was created', async () => {
+  it('machine time without a record is unknown, but time before the agent was created is not counted', async () => {
     await insertIdlePeriod('2026-02-02T05:00:00Z', '2026-02-03T05:00:00Z', null);
     expect(await readDays('2026-01-31', '2026-02-02')).toEqual([
       ['2026-01-31', 24, 0, 0, 0, 0, 0, 0],
@@ -117,7 +117,7 @@ describe('machine time by day', () => {
     ]);
   });
 
-  it('a period has thirty days by default and at most 92, and an invalid one is refused with its field', async () => {
+  it('the period of machine time has 30 days by default and at most 92; an invalid one is refused with its field', async () => {
     const { body } = await requestMachineTime('');
     expect(body.days).toHaveLength(30);
     const today = new Intl.DateTimeFormat('en-CA', { timeZone: 'America/New_York' }).format(new Date());
@@ -135,7 +135,7 @@ describe('machine time by day', () => {
     expect((await requestMachineTime('to=0001-01-02')).body.days).toHaveLength(2);
   });
 
-  it('an agent of another organization and an unknown agent are not found', async () => {
+  it('the machine time of an unknown agent and of an agent of another organization is not found', async () => {
     await insertIdlePeriod('2026-03-08T01:00:00Z', '2026-03-08T16:00:00Z', hour);
     const otherTenant = await harness.makeTenant();
     const foreign = await otherTenant.as.viewer.get(`/api/agents/${agentId}/machine-time`);
@@ -143,7 +143,7 @@ describe('machine time by day', () => {
     expect((await requestMachineTime('', newId())).status).toBe(404);
   });
 
-  it('the query reads the days’ entries of the indexes on agents and times, not all rows of the agent', async () => {
+  it('the query for machine time reads only the index entries of the requested days, not all rows of the agent', async () => {
     const { organizationId } = tenant;
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
     const other = await makeAgentWithRow({});

@@ -3,7 +3,7 @@ import type { Transaction } from '@muster/database';
 import { emitEvent } from '@muster/webhooks';
 
 /** Emits the event of a sign-in with the emergency access. */
-export function emitBreakGlass(tx: Transaction, { user, secondFactor, address }: BreakGlass): void {
+export function emitBreakGlassEvent(tx: Transaction, { user, secondFactor, address }: BreakGlass): void {
   const { id, organizationId, email } = user;
   const details = { userId: id, email, secondFactor, address };
   emitEvent(tx, { organizationId, type: 'user.break_glass', subjects: [{ id, details }] });

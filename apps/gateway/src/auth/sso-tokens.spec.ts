@@ -21,18 +21,18 @@ describe('single sign-on with a provider that makes wrong tokens', () => {
   beforeEach(async () => {
     // Another hour, so that the metadata and the keys of the provider are read again.
     clock.set(new Date(Math.max(clock.now().getTime(), Date.now())));
-    await fixture.reset();
+    await fixture.moveToNewOrganization();
     provider.change = () => ({});
   });
 
   /** Starts a sign-in and returns the status of a response with a code for which the provider makes its token. */
   const signInAndReadError = async (query: Record<string, string> = {}) => {
-    const browser = fixture.browse();
-    const { location } = await browser.open(`/api/auth/sso/start?email=dana@${fixture.domain}`);
+    const browser = fixture.openBrowser();
+    const { location } = await browser.openAddress(`/api/auth/sso/start?email=dana@${fixture.domain}`);
     provider.nonce = location!.searchParams.get('nonce');
     const parameters = new URLSearchParams({ code: 'code', state: location!.searchParams.get('state')!, ...query });
-    const answer = await browser.open(`${redirectUri}?${parameters.toString()}`);
-    return { ...answer, me: await browser.open('/api/auth/me'), challenge: location!.searchParams };
+    const answer = await browser.openAddress(`${redirectUri}?${parameters.toString()}`);
+    return { ...answer, me: await browser.openAddress('/api/auth/me'), challenge: location!.searchParams };
   };
   const setTokenClaims = (claims: Record<string, unknown>) => {
     provider.change = (parts) => ({
@@ -40,7 +40,7 @@ describe('single sign-on with a provider that makes wrong tokens', () => {
     });
   };
 
-  it('a right token signs in, and the client proves the sign-in with its secret and the PKCE verifier', async () => {
+  it('a valid ID token signs its user in; the service requests it with its client secret and the PKCE verifier', async () => {
     setTokenClaims({});
     provider.tokenRequests = [];
     const { status, me, challenge } = await signInAndReadError();
@@ -66,11 +66,11 @@ describe('single sign-on with a provider that makes wrong tokens', () => {
     ['no time of issue', () => ({ iat: undefined })],
     ['no subject', () => ({ sub: undefined })],
     ['an unverified address', () => ({ email_verified: 'false' })],
-  ])('a token with %s is refused', async (_, claims: () => Record<string, unknown>) => {
+  ])('an ID token with %s is refused', async (_, claims: () => Record<string, unknown>) => {
     setTokenClaims(claims());
     const { status, me } = await signInAndReadError();
     expect([status, me.status]).toEqual([401, 401]);
-    expect(await fixture.usersOf('dana@')).toEqual([]);
+    expect(await fixture.listUsersByEmail('dana@')).toEqual([]);
   });
 
   it.each([
@@ -78,20 +78,20 @@ describe('single sign-on with a provider that makes wrong tokens', () => {
     ['no signature', { header: { alg: 'none' } }],
     ['a signature with a shared secret', { header: { alg: 'HS256', kid: 'honest' } }],
     ['a key that the provider does not have', { header: { alg: 'RS256', kid: 'unknown' } }],
-  ])('a token with %s is refused', async (_, parts) => {
+  ])('an ID token with %s is refused', async (_, parts) => {
     provider.change = ({ claims }) => ({ claims: { ...claims, email: `dana@${fixture.domain}` }, ...parts });
     const { status, me } = await signInAndReadError();
     expect([status, me.status]).toEqual([401, 401]);
-    expect(await fixture.usersOf('dana@')).toEqual([]);
+    expect(await fixture.listUsersByEmail('dana@')).toEqual([]);
   });
 
-  it('a response of another issuer is refused even if the provider does not announce the parameter', async () => {
+  it('a sign-in response that names another issuer is refused even if the provider does not announce the parameter iss', async () => {
     setTokenClaims({});
     expect((await signInAndReadError({ iss: 'https://other.test' })).status).toBe(401);
     expect((await signInAndReadError({ iss: provider.issuer })).status).toBe(302);
   });
 
-  it('claims that the token lacks are read from the userinfo endpoint, and only for the same subject', async () => {
+  it('claims that the ID token lacks are read from the userinfo endpoint, but only for the same subject', async () => {
     const email = `dana@${fixture.domain}`;
     setTokenClaims({ email: undefined, email_verified: undefined });
     provider.userinfo = { sub: 'somebody-else', email, email_verified: true };
@@ -111,7 +111,7 @@ describe('single sign-on with a provider that makes wrong tokens', () => {
     provider.userinfo = null;
   });
 
-  it('the keys are read again for an unknown key, at most once a minute', async () => {
+  it('the signing keys of the identity provider are read again for an unknown key, at most once a minute', async () => {
     setTokenClaims({});
     expect((await signInAndReadError()).status).toBe(302);
     clock.advance(61_000);
@@ -136,7 +136,7 @@ describe('single sign-on with a provider that makes wrong tokens', () => {
     expect(provider.keyReads - before).toBe(2);
   });
 
-  it('an error of the provider reveals neither a token nor the client secret, in the response and in the log', async () => {
+  it('a failed single sign-on reveals neither a token nor the client secret in its response and in the log', async () => {
     setTokenClaims({ aud: 'another-client' });
     const { text } = await signInAndReadError();
     expect(text).not.toMatch(/another-client|nonce|aud/);
@@ -147,11 +147,11 @@ describe('single sign-on with a provider that makes wrong tokens', () => {
     ['an authorization endpoint that is a script', { authorization_endpoint: 'javascript:alert(1)' }],
     ['a token endpoint without https', { token_endpoint: 'http://other.test/token' }],
     ['another issuer in its metadata', { issuer: 'https://other.test' }],
-  ])('a provider with %s is not used', async (_, metadata) => {
+  ])('an identity provider with %s is not used', async (_, metadata) => {
     // A cached configuration would hide the change.
     clock.advance(600_000);
     provider.metadata = metadata;
-    const answer = await fixture.from().get(`/api/auth/sso/start?email=dana@${fixture.domain}`);
+    const answer = await fixture.createClientFrom().get(`/api/auth/sso/start?email=dana@${fixture.domain}`);
     expect([answer.status, answer.headers.get('location')]).toEqual([401, null]);
     const test = await fixture.tenant.as.admin.post('/api/organization/sso/test');
     expect(test.body).toMatchObject({ ok: false, message: expect.stringMatching(/^The provider cannot be used: /) });

@@ -124,8 +124,8 @@ describe('lists of runs', () => {
     async (sort) => {
       const ended = (await readAll(many, 'status=failed', 200)).map(({ finishedAt }) => finishedAt!).sort();
       const [from, to] = [ended[40]!, ended[120]!];
-      const isWithin = ({ finishedAt }: Listed) => finishedAt !== null && finishedAt >= from && finishedAt < to;
-      const expected = (await readAll(many, '', 200)).filter(isWithin).map(({ id }) => id);
+      const isWithinDay = ({ finishedAt }: Listed) => finishedAt !== null && finishedAt >= from && finishedAt < to;
+      const expected = (await readAll(many, '', 200)).filter(isWithinDay).map(({ id }) => id);
       const listed = await readAll(many, `endedFrom=${from}&endedTo=${to}${sort}`, isLongRun() ? 9 : 200);
       expect(expected.length).toBeGreaterThan(100);
       expect(listed.map(({ id }) => id).sort()).toEqual(expected.sort());

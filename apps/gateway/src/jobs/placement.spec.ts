@@ -100,7 +100,7 @@ describe('runs that require labels of their agent', () => {
       });
     });
 
-    it('the preview answers 200 with refuse if no agent fits', async () => {
+    it('the placement preview answers 200 with the outcome “refuse” if no agent fits', async () => {
       await makeFitting({ status: 'terminated' });
       const none = { fits: 0, online: 0, idle: 0, would: 'refuse' };
       const reason = 'no_agent_fits: no agent has the label front-desk';

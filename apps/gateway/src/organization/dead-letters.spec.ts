@@ -40,7 +40,7 @@ describe('dead letters', () => {
     expect(status).toBe(200);
     return (body.deadLetters as { id: string }[]).map(({ id }) => id);
   };
-  const isDead = async (id: string) => {
+  const isDeadLetter = async (id: string) => {
     const [row] = await harness.db.query('system', 'SELECT next_publish_at FROM outbox WHERE id = $1', [id]);
     return row!['nextPublishAt'] === null;
   };
@@ -77,9 +77,9 @@ describe('dead letters', () => {
     expect((await otherTenant.as.admin.post(path)).body.code).toBe('not_found');
     expect((await tenant.as.member.post(path)).status).toBe(403);
     expect((await tenant.api.post(path)).status).toBe(403);
-    expect(await isDead(id)).toBe(true);
+    expect(await isDeadLetter(id)).toBe(true);
     expect(await tenant.as.admin.post(path)).toMatchObject({ status: 202, body: { success: true } });
-    expect(await isDead(id)).toBe(false);
+    expect(await isDeadLetter(id)).toBe(false);
     expect((await tenant.as.admin.post(path)).body.code).toBe('not_found');
     const { body } = await tenant.as.admin.get(`/api/audit?action=dead_letter.replay&targetId=${id}`);
     expect(body.entries).toHaveLength(1);

@@ -10,7 +10,7 @@ describe('DATABASE_READ_URL', () => {
   it.each([
     ['that does not answer', () => 'postgres://nobody@127.0.0.1:1/none'],
     ['that is not a standby', (databaseUrl: string) => databaseUrl],
-  ])('with a server %s, lists and exports are read from the primary', async (_, getReadUrl) => {
+  ])('lists and exports are read from the primary if DATABASE_READ_URL names a server %s', async (_, getReadUrl) => {
     const first = await startHarness(gateway);
     const harness = await startHarness({
       ...gateway,

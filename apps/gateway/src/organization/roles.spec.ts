@@ -65,7 +65,7 @@ describe('own roles', () => {
     ]);
   });
 
-  it('unknown permissions, wrong names and the names of the four roles are refused', async () => {
+  it('a role is refused if it has an unknown permission, an invalid name or the name of a built-in role', async () => {
     const createRole = (body: object) => readStatusAndCode(tenant.as.admin.post('/api/roles', body));
     for (const permission of ['runs.fly', 'platform.admin', 'work.report']) {
       expect(await createRole({ name: 'Wrong', permissions: [permission] })).toEqual([400, 'invalid_payload']);
@@ -122,13 +122,13 @@ describe('own roles', () => {
     expect(await readStatus(session.get('/api/jobs'))).toBe(200);
   });
 
-  it('nobody can give permissions that he does not have: not by a role, a user, an invitation or a password', async () => {
+  it('a caller cannot grant permissions that it does not have, by a role, a user, an invitation or a password', async () => {
     const { role, user, client } = await signInWith(['users.admin', 'runs.read']);
     const stronger = await makeRole(['runs.read', 'vault.write']);
-    const createRoleAsClient = (permissions: Permission[]) =>
+    const createAsClient = (permissions: Permission[]) =>
       client.post('/api/roles', { name: `By ${newId()}`, permissions });
-    expect(await readStatusAndCode(createRoleAsClient(['runs.read', 'vault.write']))).toEqual(denied);
-    const own = await createRoleAsClient(['users.admin', 'runs.read']);
+    expect(await readStatusAndCode(createAsClient(['runs.read', 'vault.write']))).toEqual(denied);
+    const own = await createAsClient(['users.admin', 'runs.read']);
     expect(own.status).toBe(201);
     const raise = { permissions: ['users.admin', 'runs.read', 'vault.write'] };
     for (const name of [role, own.body.name]) {
@@ -158,7 +158,7 @@ describe('own roles', () => {
     expect(await readStatus(client.post('/api/users', { email, password, role: own.body.name }))).toBe(201);
   });
 
-  it('keys cannot do more than the user who creates them', async () => {
+  it('an API key cannot have more permissions than the user who creates it', async () => {
     const { client } = await signInWith(['keys.admin', 'runs.read']);
     const createApiKey = (body: object) => readStatusAndCode(client.post('/api/api-keys', { name: 'key', ...body }));
     for (const body of [{ scope: 'api' }, { scope: 'api', role: 'viewer' }, { scope: 'worker' }])
@@ -169,7 +169,7 @@ describe('own roles', () => {
     expect(await readStatusAndCode(viewer.client.post('/api/api-keys', { name: 'key', scope: 'api' }))).toEqual(denied);
   });
 
-  it('the key of a device sign-in loses what its user’s role loses', async () => {
+  it('the key of a device sign-in loses the permissions that its user’s role loses', async () => {
     const member = [...listPermissions({ role: 'member' })];
     const { role, client } = await signInWith(member);
     const begun = (await harness.http.post('/api/auth/device', { client_id: 'cli' })).body;
@@ -184,11 +184,10 @@ describe('own roles', () => {
     ).body;
     const program = harness.http.withKey(access_token);
     expect((await program.get('/api/auth/me')).body.user.role).toBe('member');
-    const setRolePermissions = (permissions: Permission[]) =>
-      tenant.as.admin.patch(`/api/roles/${role}`, { permissions });
-    await setRolePermissions(member.filter((each) => each !== 'runs.write'));
+    const setPermissions = (permissions: Permission[]) => tenant.as.admin.patch(`/api/roles/${role}`, { permissions });
+    await setPermissions(member.filter((each) => each !== 'runs.write'));
     expect((await program.get('/api/auth/me')).body.user.role).toBe('viewer');
-    await setRolePermissions(['runs.read']);
+    await setPermissions(['runs.read']);
     expect(await readStatus(program.get('/api/auth/me'))).toBe(401);
     const again = (await harness.http.post('/api/auth/device', { client_id: 'cli' })).body;
     expect(
@@ -206,7 +205,7 @@ describe('own roles', () => {
     }
   });
 
-  it('a role of another organization can be neither given nor seen, and rows are isolated in the database', async () => {
+  it('a role of another organization can be neither assigned nor seen, and the database isolates its row', async () => {
     const other = await harness.makeTenant();
     const name = await makeRole(['runs.read'], other.as.admin);
     await other.as.admin.post('/api/roles', { name: 'Twin', permissions: ['runs.read'] });
@@ -241,7 +240,7 @@ describe('own roles', () => {
     await waitFor('the end of the stream', () => stream.ended);
   });
 
-  it('controlling an agent does not include starting and cancelling its runs, nor terminating it', async () => {
+  it('the permission to control an agent does not allow starting or cancelling its runs, or terminating it', async () => {
     const { organizationId } = tenant;
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: newId(), status: 'online' });
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
@@ -274,7 +273,7 @@ describe('own roles', () => {
     expect(await callTool({ tool: 'get_status' })).toEqual(denied);
   });
 
-  it('changing packs does not include releasing a version to production or withdrawing it', async () => {
+  it('the permission to change packs does not allow releasing a version to production or withdrawing it', async () => {
     const { client } = await signInWith(['packs.read', 'packs.write']);
     const releaser = await signInWith(['packs.write', 'packs.release']);
     const promoteUnknownVersion = (by: HttpClient, stage: string) =>
@@ -303,7 +302,7 @@ describe('own roles', () => {
     expect(statuses.sort()).toEqual([201, 409, 409, 409, 409, 409]);
   });
 
-  it('an invitation to an own role creates a user with it, and ends when the role is deleted', async () => {
+  it('an invitation with a role of the organization creates a user with that role, and ends when the role is deleted', async () => {
     const role = await makeRole(['runs.read']);
     const inviteUser = async () => {
       const { body } = await tenant.as.admin.post('/api/invitations', { email: `${newId()}@example.com`, role });
@@ -334,7 +333,7 @@ describe('own roles', () => {
     }
   });
 
-  it('a role that is deleted while it is given is either deleted or given, not both', async () => {
+  it('a role that is deleted and assigned concurrently is either deleted or assigned, not both', async () => {
     for (let round = 0; round < 10; round += 1) {
       const role = await makeRole(['runs.read']);
       const body = { email: `${newId()}@example.com`, password: testPassword, role };

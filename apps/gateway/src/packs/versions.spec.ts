@@ -102,7 +102,7 @@ describe('versions of packs', () => {
     expect((await promoteVersion(versionId, { stage: 'nonsense' })).status).toBe(400);
   });
 
-  it('a role of the organization’s own needs packs.release for what only an admin can otherwise promote', async () => {
+  it('a role of the organization needs packs.release to promote a pack version to a stage that is reserved for admins', async () => {
     const signInWith = async (name: string, permissions: string[]) => {
       expect((await tenant.as.admin.post('/api/roles', { name, permissions })).status).toBe(201);
       const { email } = await makeUser(harness.db, { organizationId: tenant.organizationId, role: name });

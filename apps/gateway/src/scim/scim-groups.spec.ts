@@ -2,7 +2,7 @@ import { listPermissions, scimSchemas } from '@muster/contracts';
 import { newId } from '@muster/platform';
 import { type Harness, type HttpClient, makeUser, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { groupsPath, buildPatch, startProvider, usersPath } from './scim.harness';
+import { groupsPath, toPatch, startProvider, usersPath } from './scim.harness';
 
 describe('groups that an identity provider manages', () => {
   let harness: Harness;
@@ -27,7 +27,7 @@ describe('groups that an identity provider manages', () => {
   };
   const readUserRole = async (id: string) => (await tenant.as.admin.get(`/api/users/${id}`)).body.role;
   const patchGroup = async (id: string, ...operations: object[]) => {
-    const answer = await scim.patch(`${groupsPath}/${id}`, buildPatch(...operations));
+    const answer = await scim.patch(`${groupsPath}/${id}`, toPatch(...operations));
     expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
     return answer.body;
   };
@@ -38,7 +38,7 @@ describe('groups that an identity provider manages', () => {
     expect([status, text]).toEqual([200, expect.any(String)]);
   };
 
-  it('a group of Okta gives and takes the role with its name', async () => {
+  it('a group that Okta manages assigns the role with its name to its members, and removes it when they leave', async () => {
     const [dana, sam] = [await makeMember(), await makeMember('member')];
     const group = await createGroup('Admin', [dana.id]);
     expect(group).toEqual({
@@ -66,7 +66,7 @@ describe('groups that an identity provider manages', () => {
     ]);
   });
 
-  it('a group of Entra is found without its members, and changed with capitals and lists', async () => {
+  it('a group can be read without its members, and changed by operations as Entra spells them', async () => {
     const [dana, sam] = [await makeMember(), await makeMember()];
     const { id } = await createGroup('member');
     const query = `excludedAttributes=members&filter=${encodeURIComponent('displayName eq "MEMBER"')}`;
@@ -87,7 +87,7 @@ describe('groups that an identity provider manages', () => {
     expect((await scim.get(`${groupsPath}?filter=${memberFilter}`)).body.totalResults).toBe(0);
   });
 
-  it('the role map names the role of a group, and the role with the most permissions counts', async () => {
+  it('the role map selects the role of a SCIM group; of several groups, the role with the most permissions counts', async () => {
     const role = { name: 'Front desk', permissions: [...listPermissions({ role: 'viewer' }), 'audit.read'] };
     expect((await tenant.as.admin.post('/api/roles', role)).status).toBe(201);
     await setRoleMap({ 'Muster staff': 'member', Desk: 'Front desk', admin: 'viewer' });
@@ -111,7 +111,7 @@ describe('groups that an identity provider manages', () => {
     expect(await readUserRole(id)).toBe('Front desk');
   });
 
-  it('a mapped own role cannot be deleted, even if no user has it', async () => {
+  it('a role that the role map contains cannot be deleted, even if no user has it', async () => {
     const role = { name: 'Desk', permissions: ['runs.read'] };
     expect((await tenant.as.admin.post('/api/roles', role)).status).toBe(201);
     await setRoleMap({ Reception: 'Desk' });
@@ -121,7 +121,7 @@ describe('groups that an identity provider manages', () => {
     expect((await tenant.as.admin.delete('/api/roles/Desk')).status).toBe(204);
   });
 
-  it('replacing a group sets exactly its members, and the last admin stays an admin', async () => {
+  it('replacing a SCIM group sets exactly its members, and the last admin stays an admin', async () => {
     const { users } = (await tenant.as.admin.get('/api/users')).body;
     const admin = users.find(({ role }: { role: string }) => role === 'admin');
     const root = users.find(({ role }: { role: string }) => role === 'super_admin');
@@ -139,7 +139,7 @@ describe('groups that an identity provider manages', () => {
     expect(await readUserRole(admin.id)).toBe('admin');
   });
 
-  it('two concurrent changes of the groups of one user give the higher role', async () => {
+  it('two concurrent changes of the SCIM groups of one user result in the higher role', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { id } = await makeMember();
       const groups = await Promise.all(['Admin', 'Member'].map((name) => findOrCreate(name)));
@@ -155,14 +155,14 @@ describe('groups that an identity provider manages', () => {
     return (Resources[0]?.id ?? (await createGroup(name)).id) as string;
   };
 
-  it('a deleted user leaves the groups', async () => {
+  it('a user that the identity provider deletes leaves all SCIM groups', async () => {
     const { id } = await makeMember();
     const group = await createGroup('Member', [id]);
     expect((await scim.delete(`${usersPath}/${id}`)).status).toBe(204);
     expect((await scim.get(`${groupsPath}/${group.id}`)).body.members).toEqual([]);
     const refused = await scim.patch(
       `${groupsPath}/${group.id}`,
-      buildPatch({ op: 'add', path: 'members', value: [{ value: id }] }),
+      toPatch({ op: 'add', path: 'members', value: [{ value: id }] }),
     );
     expect([refused.status, refused.body.scimType]).toEqual([400, 'invalidValue']);
   });
@@ -173,17 +173,17 @@ describe('groups that an identity provider manages', () => {
     ['a member whose value is not a UUID', { op: 'add', path: 'members', value: [{ value: 'x' }] }, 'invalidValue'],
     ['an empty name', { op: 'replace', path: 'displayName', value: ' ' }, 'invalidValue'],
     ['one member to replace', { op: 'replace', path: 'members[value eq "x"]', value: {} }, 'invalidPath'],
-  ])('a change with %s is refused as a whole', async (_, operation, scimType) => {
+  ])('a change of a SCIM group with %s is refused as a whole', async (_, operation, scimType) => {
     const { id } = await makeMember();
     const group = await createGroup('Member', [id]);
     const first = { op: 'remove', path: 'members' };
-    const answer = await scim.patch(`${groupsPath}/${group.id}`, buildPatch(first, operation));
+    const answer = await scim.patch(`${groupsPath}/${group.id}`, toPatch(first, operation));
     expect([answer.status, answer.body.scimType]).toEqual([400, scimType]);
     expect((await scim.get(`${groupsPath}/${group.id}`)).body).toEqual(group);
     expect(await readUserRole(id)).toBe('member');
   });
 
-  it('groups of another organization do not exist, and names are unique in an organization', async () => {
+  it('SCIM groups of another organization are not found, and the names of groups are unique in an organization', async () => {
     const group = await createGroup('Member');
     const other = await harness.makeTenant();
     const provider = await startProvider(harness.http, other);

@@ -66,14 +66,14 @@ describe('the worker download', () => {
     const { pid } = JSON.parse(lock) as { pid: number };
     expect((await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0')).toContain(`IMAGING_PATH_MAP=${paths}`);
     process.kill(pid, 'SIGTERM');
-    await waitFor('the worker to stop', () => !isAlive(pid));
+    await waitFor('the worker to stop', () => !isProcessAlive(pid));
     // A second agent of this machine has its own folder.
     const other = (await as.admin.post('/api/agents', { name: newId(), provider: 'external' })).body;
     await runInstallScript({ AGENT_ID: other.agent.id, SERVICE_API_KEY: other.workerKey });
     const otherLock = join(`${folder}-${other.agent.id}`, 'data/worker.lock');
     const second = await waitFor('the other worker', () => readFile(otherLock, 'utf8').catch(() => ''));
     process.kill((JSON.parse(second) as { pid: number }).pid, 'SIGTERM');
-    await waitFor('the worker to stop', () => !isAlive((JSON.parse(second) as { pid: number }).pid));
+    await waitFor('the worker to stop', () => !isProcessAlive((JSON.parse(second) as { pid: number }).pid));
   });
 
   it('the install script installs nothing without a key, or with characters that a shell interprets', async () => {
@@ -104,7 +104,7 @@ describe('the worker download', () => {
   });
 });
 
-function isAlive(pid: number): boolean {
+function isProcessAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -78,7 +78,7 @@ describe('a month of three organizations', () => {
       if (round === Math.floor(rounds / 2)) await raisePrices();
       await Promise.all(offices.map((office) => office.playRuns()));
     }
-    await untilMetered();
+    await waitUntilMetered();
   }, 1_200_000);
   afterAll(async () => {
     await harness.close();
@@ -89,7 +89,7 @@ describe('a month of three organizations', () => {
   /** Raises the model prices from tomorrow on, and the price of machines for runs that end from now on. */
   async function raisePrices(): Promise<void> {
     const tomorrow = new Date(time.clock.now().getTime() + 24 * 3600 * 1000).toISOString().slice(0, 10);
-    await untilMetered();
+    await waitUntilMetered();
     for (const office of offices) {
       await office.setPrices([buildPrice('OPENAI', 'month-small', 0.77, 2.123456, tomorrow)]);
       await office.setHourlyPrice(0.2);
@@ -97,7 +97,7 @@ describe('a month of three organizations', () => {
   }
 
   /** Waits until no message is left in the metering queue. */
-  const untilMetered = () =>
+  const waitUntilMetered = () =>
     waitFor('every run to be metered', async () => {
       const [left] = await harness.db.query<{ count: number }>(
         'system',
@@ -175,7 +175,7 @@ describe('a month of three organizations', () => {
       const response = await (await office.signIn()).post('/api/organization/model-prices/recompute', range);
       expect([office.ledger.name, response.status]).toEqual([office.ledger.name, 202]);
     }
-    await untilMetered();
+    await waitUntilMetered();
     await checkAll();
   });
 
@@ -183,7 +183,7 @@ describe('a month of three organizations', () => {
     for (const office of offices) {
       for (const run of office.ledger.runs.filter((_, at) => at % 7 === 3)) await office.deleteRun(run);
     }
-    await untilMetered();
+    await waitUntilMetered();
     for (const { ledger, tenant } of offices) {
       expect((await tenant.api.get(`/api/usage?month=${month}`)).body).toMatchObject(computeUsage(ledger, month));
       for (const groupBy of groupings) {

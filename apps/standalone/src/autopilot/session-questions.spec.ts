@@ -86,7 +86,7 @@ describe('the question of a paused session', () => {
     return found.flat();
   };
 
-  it('a one-time code reaches the browser only, and is stored only sealed and until the session ends', async () => {
+  it('the code that a person gives an autopilot session reaches only the browser, and is stored sealed until the end', async () => {
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
     browsers.model.addResponses(typeCode);
     const session = await startSession();
@@ -128,7 +128,7 @@ describe('the question of a paused session', () => {
     expect(await querySql('SELECT sealed FROM question WHERE id = $1', [question.id])).toEqual([{ sealed: null }]);
   });
 
-  it('a code is typed once: if the page still asks for a code, the session asks for another one', async () => {
+  it('an autopilot session types a code once, and asks for another one if the page still asks for a code', async () => {
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
     browsers.attempt = ({ codes }) =>
       codes?.['one-time-code'] === '222222' ? {} : { outcome: 'failed', why: 'expect', error: 'still here' };
@@ -144,7 +144,7 @@ describe('the question of a paused session', () => {
     expect(codes).toEqual([{ 'one-time-code': '111111' }, { 'one-time-code': '222222' }]);
   });
 
-  it('a session may only submit after a person has confirmed it, and is cancelled if the answer is no', async () => {
+  it('an autopilot session submits only after a person has confirmed it, and is cancelled if the answer is no', async () => {
     browsers.model.addRule(() => buildModelAnswer(createAction('Send', { submits: true })));
     const [allowed, refused] = await Promise.all([1, 2].map(() => startSession({ approve: 'before_submit' })));
     const questions = await Promise.all([waitForQuestion(allowed!), waitForQuestion(refused!)]);
@@ -158,7 +158,7 @@ describe('the question of a paused session', () => {
     expect([allowed, refused].map((session) => browsers.sent.get(session!.sessionId))).toEqual([1, undefined]);
   });
 
-  it('an unsure session is answered with an instruction for the model, and an unknown outcome with a choice', async () => {
+  it('an unsure autopilot session accepts an instruction for the model, and one with an unknown outcome a choice', async () => {
     browsers.model.addResponses(unsure, unsure, buildModelAnswer(createAction('Ann')));
     const first = await startSession();
     const open = await waitForQuestion(first);
@@ -178,7 +178,7 @@ describe('the question of a paused session', () => {
     expect(await second.waitForEnd()).toMatchObject({ status: 'completed', steps: [{ status: 'skipped' }] });
   });
 
-  it('a session fails if its question is declined or expires, and closes its question if it is cancelled', async () => {
+  it('an autopilot session fails if its question is declined or expires, and closes it if the session is cancelled', async () => {
     browsers.look = () => ({ look: { asksFor: 'captcha' } });
     const [declined, expired, cancelled] = await Promise.all([1, 2, 3].map(() => startSession()));
     const ids = await Promise.all(
@@ -200,7 +200,7 @@ describe('the question of a paused session', () => {
     expect((await listOpen()).filter((id) => ids.includes(id))).toEqual([]);
   });
 
-  it('resuming the session answers its question, and a code in the instruction is sealed like an answer', async () => {
+  it('a resume of an autopilot session answers its question, and a code in the resume is sealed like an answer', async () => {
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
     browsers.model.addRule(() => typeCode);
     const session = await startSession();
@@ -220,7 +220,7 @@ describe('the question of a paused session', () => {
     ]);
   });
 
-  it('a session gets codes of a TOTP secret that it names, but not the secret, and no code is given twice', async () => {
+  it('an autopilot session gets codes of a TOTP secret that it names, each code once, but not the secret', async () => {
     const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
     const value = `otpauth://totp/Payer:us?secret=${secret}&period=2&digits=8`;
     expect((await browsers.tenant.as.admin.put('/api/vault/DD_TOTP', { kind: 'totp', value })).status).toBe(200);
@@ -238,7 +238,7 @@ describe('the question of a paused session', () => {
     expect(JSON.stringify(browsers.model.calls)).not.toContain(codes[0]);
   });
 
-  it('if an answer and a resume arrive at the same moment, one wins and the other gets 409', async () => {
+  it('if an answer and a resume of an autopilot session arrive concurrently, one is applied and the other gets 409', async () => {
     browsers.look = () => ({ look: { asksFor: 'captcha' } });
     const sessions = await Promise.all([1, 2, 3, 4].map(() => startSession()));
     for (const session of sessions) {

@@ -4,15 +4,13 @@ import { FakeBrowsers, createTask } from './fake-browser.harness';
 
 jest.setTimeout(120_000);
 
-const buildClick = (name: string, submits = false): SessionAction => ({
+const makeClick = (name: string, submits = false): SessionAction => ({
   action: 'click',
   name,
   selectors: [{ kind: 'role', selector: `aria/${name}[role="button"]` }],
-  value: '',
-  all: false,
-  submits,
+  ...{ value: '', all: false, submits },
 });
-const buildModelAnswer = (...actions: SessionAction[]) => ({
+const answerWith = (...actions: SessionAction[]) => ({
   json: { status: 'act', reason: '', question: '', confidence: 1, actions },
 });
 
@@ -33,7 +31,7 @@ describe('a session of the autopilot', () => {
   });
 
   /** Returns a task whose end is visible on the page. */
-  const buildTask = (more: Partial<AutopilotTask> = {}): AutopilotTask =>
+  const newTask = (more: Partial<AutopilotTask> = {}): AutopilotTask =>
     createTask({
       steps: [{ id: 'do', title: 'Do it', instruction: 'Do it.', expect: { text: 'Done' }, kind: 'browse' }],
       ...more,
@@ -41,25 +39,25 @@ describe('a session of the autopilot', () => {
   const startSession = async (body: object = {}) => {
     const agentId = await browsers.makeAgent();
     const agent = browsers.getClient(agentId);
-    const answer = await agent.act({ action: 'start', task: buildTask(), ...body });
+    const answer = await agent.act({ action: 'start', task: newTask(), ...body });
     expect(answer).toMatchObject({ status: 202, body: { status: 'queued' } });
     return { ...agent, agentId, sessionId: answer.body.sessionId as string };
   };
-  const waitUntilPaused = async (session: Awaited<ReturnType<typeof startSession>>) =>
+  const readPaused = async (session: Awaited<ReturnType<typeof startSession>>) =>
     session.until(session.sessionId, 'paused', 'failed');
 
   it.each([
     [{}, 'task'],
     [{ intent: 'x', task: {} }, 'task.title'],
-    [{ task: buildTask({ startUrl: 'file:///etc/passwd' }) }, 'task.startUrl'],
-    [{ task: buildTask({ steps: [] }) }, 'task.steps'],
-    [{ task: buildTask({ steps: [buildTask().steps[0]!, buildTask().steps[0]!] }) }, 'task.steps.1.id'],
-    [{ task: buildTask({ steps: [{ ...buildTask().steps[0]!, expect: {} }] }) }, 'task.steps.0.expect'],
-    [{ task: buildTask({ inputs: ['CLAIM'] }) }, 'inputs.CLAIM'],
-    [{ task: buildTask(), inputs: { PATH: 'x' } }, 'inputs.PATH'],
-    [{ task: buildTask(), vaultKeys: ['NOT_THERE'] }, 'vaultKeys.0'],
-    [{ task: buildTask(), limits: { steps: 0 } }, 'limits.steps'],
-    [{ task: buildTask(), approve: 'always' }, 'approve'],
+    [{ task: newTask({ startUrl: 'file:///etc/passwd' }) }, 'task.startUrl'],
+    [{ task: newTask({ steps: [] }) }, 'task.steps'],
+    [{ task: newTask({ steps: [newTask().steps[0]!, newTask().steps[0]!] }) }, 'task.steps.1.id'],
+    [{ task: newTask({ steps: [{ ...buildTask().steps[0]!, expect: {} }] }) }, 'task.steps.0.expect'],
+    [{ task: newTask({ inputs: ['CLAIM'] }) }, 'inputs.CLAIM'],
+    [{ task: newTask(), inputs: { PATH: 'x' } }, 'inputs.PATH'],
+    [{ task: newTask(), vaultKeys: ['NOT_THERE'] }, 'vaultKeys.0'],
+    [{ task: newTask(), limits: { steps: 0 } }, 'limits.steps'],
+    [{ task: newTask(), approve: 'always' }, 'approve'],
   ])('an autopilot session cannot be started with %j', async (body, field) => {
     const agentId = await browsers.makeAgent();
     const { act: post, path } = browsers.getClient(agentId);
@@ -72,7 +70,7 @@ describe('a session of the autopilot', () => {
   it('neither another session nor a run starts on the agent of an open autopilot session', async () => {
     browsers.look = () => 'nothing';
     const session = await startSession();
-    expect(await session.act({ action: 'start', task: buildTask() })).toMatchObject({
+    expect(await session.act({ action: 'start', task: newTask() })).toMatchObject({
       status: 409,
       body: { code: 'agent_not_ready', sessionId: session.sessionId },
     });
@@ -92,16 +90,16 @@ describe('a session of the autopilot', () => {
     expect(await session.act({ action: 'cancel', sessionId: session.sessionId })).toMatchObject({ status: 202 });
     await session.until(session.sessionId, 'cancelled');
     await waitFor('the run', () => browsers.received.some(({ jobId }) => jobId === job.id));
-    expect(await session.act({ action: 'start', task: buildTask() })).toMatchObject({
+    expect(await session.act({ action: 'start', task: newTask() })).toMatchObject({
       status: 409,
       body: { jobId: job.id },
     });
   });
 
   it('an autopilot session pauses before a submit that needs an approval, and submits once after the approval', async () => {
-    browsers.model.addResponses(buildModelAnswer(buildClick('Name'), buildClick('Send', true)));
+    browsers.model.addResponses(answerWith(makeClick('Name'), makeClick('Send', true)));
     const session = await startSession({ approve: 'before_submit' });
-    expect(await waitUntilPaused(session)).toMatchObject({
+    expect(await readPaused(session)).toMatchObject({
       status: 'paused',
       currentStep: 'do',
       pausedFor: { reason: 'before_submit', screenshotUrl: null },
@@ -125,11 +123,11 @@ describe('a session of the autopilot', () => {
   });
 
   it('an autopilot session asks for the outcome of an interrupted submit, and never repeats it automatically', async () => {
-    browsers.model.addResponses(buildModelAnswer(buildClick('Send', true)));
+    browsers.model.addResponses(answerWith(makeClick('Send', true)));
     browsers.attempt = ({ maySubmit }) =>
       maySubmit ? { status: 'failed', code: 'interrupted', error: 'gone', output: { submit: 'unknown', at: 0 } } : {};
     const session = await startSession();
-    expect(await waitUntilPaused(session)).toMatchObject({ pausedFor: { reason: 'outcome_unknown' } });
+    expect(await readPaused(session)).toMatchObject({ pausedFor: { reason: 'outcome_unknown' } });
     const { sessionId } = session;
     await session.act({ action: 'resume', sessionId, stepOverride: { skip: true } });
     expect(await session.until(sessionId, 'completed', 'failed', 'paused')).toMatchObject({
@@ -140,17 +138,13 @@ describe('a session of the autopilot', () => {
   });
 
   it.each([0, 1])('an autopilot session submits once per step, even with %s attempts in between', async (others) => {
-    const between = Array<object>(others).fill(buildModelAnswer(buildClick('Nothing')));
-    browsers.model.addResponses(
-      buildModelAnswer(buildClick('Send', true)),
-      ...between,
-      buildModelAnswer(buildClick('Send', true)),
-    );
+    const between = Array<object>(others).fill(answerWith(makeClick('Nothing')));
+    browsers.model.addResponses(answerWith(makeClick('Send', true)), ...between, answerWith(makeClick('Send', true)));
     browsers.attempt = ({ maySubmit: submitted, actions }) =>
       submitted || actions?.[0]?.name === 'Nothing' ? { outcome: 'failed', why: 'expect', submitted } : {};
     const session = await startSession();
     const metrics = { attempts: 2 + others };
-    expect(await waitUntilPaused(session)).toMatchObject({ pausedFor: { reason: 'outcome_unknown' }, metrics });
+    expect(await readPaused(session)).toMatchObject({ pausedFor: { reason: 'outcome_unknown' }, metrics });
     expect(browsers.sent.get(session.sessionId)).toBe(1);
   });
 
@@ -158,12 +152,12 @@ describe('a session of the autopilot', () => {
     const unsure = { json: { status: 'unsure', reason: '', question: 'Which one?', confidence: 0, actions: [] } };
     browsers.model.addResponses(unsure, unsure);
     const first = await startSession();
-    expect(await waitUntilPaused(first)).toMatchObject({ pausedFor: { reason: 'unsure', question: 'Which one?' } });
+    expect(await readPaused(first)).toMatchObject({ pausedFor: { reason: 'unsure', question: 'Which one?' } });
 
-    browsers.model.addRule(() => buildModelAnswer(buildClick('Nothing')));
+    browsers.model.addRule(() => answerWith(makeClick('Nothing')));
     browsers.attempt = () => ({ outcome: 'failed', why: 'selector', error: 'nothing fits' });
     const second = await startSession({ limits: { attemptsPerStep: 2 } });
-    expect(await waitUntilPaused(second)).toMatchObject({
+    expect(await readPaused(second)).toMatchObject({
       pausedFor: { reason: 'attempts_exhausted' },
       steps: [{ status: 'failed', attempts: [{ error: 'nothing fits', code: 'page_selector' }, {}] }],
     });
@@ -174,18 +168,16 @@ describe('a session of the autopilot', () => {
 
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
     const third = await startSession();
-    expect(await waitUntilPaused(third)).toMatchObject({
-      pausedFor: { reason: 'one_time_code' },
-      metrics: { modelCalls: 0 },
-    });
+    const metrics = { modelCalls: 0 };
+    expect(await readPaused(third)).toMatchObject({ pausedFor: { reason: 'one_time_code' }, metrics });
     const { sessionId } = third;
-    const resumeSession = (stepOverride: object) => third.act({ action: 'resume', sessionId, stepOverride });
+    const resumeWith = (stepOverride: object) => third.act({ action: 'resume', sessionId, stepOverride });
     // If the code of a user fails, the session pauses again, without a model call.
     browsers.look = () => ({});
     browsers.attempt = () => ({ outcome: 'failed', why: 'code', error: 'page has no fil; did you mean fill?' });
-    expect(await resumeSession({ code: 'page.fil("#code", "1")' })).toMatchObject({ status: 202 });
+    expect(await resumeWith({ code: 'page.fil("#code", "1")' })).toMatchObject({ status: 202 });
     const tried = await waitFor('the attempt', async () => {
-      const read = await waitUntilPaused(third);
+      const read = await readPaused(third);
       return read.steps[0]!.attempts.length > 0 && read;
     });
     expect(tried).toMatchObject({
@@ -194,10 +186,10 @@ describe('a session of the autopilot', () => {
       metrics: { modelCalls: 0 },
     });
     browsers.attempt = () => ({});
-    expect(await resumeSession({ stepId: 'other' })).toMatchObject({ status: 400 });
-    expect(await resumeSession({ skip: false })).toMatchObject({ status: 400 });
-    expect(await resumeSession({ selector: 'x' })).toMatchObject({ status: 400 });
-    expect(await resumeSession({ code: 'page.change(["#code"], "246810")' })).toMatchObject({ status: 202 });
+    expect(await resumeWith({ stepId: 'other' })).toMatchObject({ status: 400 });
+    expect(await resumeWith({ skip: false })).toMatchObject({ status: 400 });
+    expect(await resumeWith({ selector: 'x' })).toMatchObject({ status: 400 });
+    expect(await resumeWith({ code: 'page.change(["#code"], "246810")' })).toMatchObject({ status: 202 });
     expect(await third.until(sessionId, 'completed', 'failed', 'paused')).toMatchObject({
       status: 'completed',
       steps: [{ status: 'passed', stableCode: null }],
@@ -223,9 +215,9 @@ describe('a session of the autopilot', () => {
       'not on the site',
     ],
   ])('an autopilot session sends its browser no action that %s', async (_, action, error) => {
-    browsers.model.addRule(() => buildModelAnswer(action as SessionAction));
+    browsers.model.addRule(() => answerWith(action as SessionAction));
     const session = await startSession({ limits: { attemptsPerStep: 1 } });
-    const read = await waitUntilPaused(session);
+    const read = await readPaused(session);
     expect(read.steps[0]!.attempts).toMatchObject([{ outcome: 'failed', code: 'action_refused' }]);
     expect(read.steps[0]!.attempts[0]!.error).toContain(error);
     expect(browsers.received.filter(({ kind }) => kind === 'autopilot_attempt')).toEqual([]);
@@ -239,11 +231,11 @@ describe('a session of the autopilot', () => {
   ])('a resume continues an autopilot session after the model %s in all attempts', async (_, script, attempt) => {
     browsers.model.addRule(() => script);
     const session = await startSession({ limits: { attemptsPerStep: 2 } });
-    expect(await waitUntilPaused(session)).toMatchObject({
+    expect(await readPaused(session)).toMatchObject({
       pausedFor: { reason: 'attempts_exhausted' },
       steps: [{ attempts: [attempt, attempt] }],
     });
-    browsers.model.addRule(() => buildModelAnswer(buildClick('Do')));
+    browsers.model.addRule(() => answerWith(makeClick('Do')));
     await session.act({ action: 'resume', sessionId: session.sessionId });
     expect(await session.until(session.sessionId, 'completed', 'failed', 'paused')).toMatchObject({
       status: 'completed',
@@ -252,17 +244,15 @@ describe('a session of the autopilot', () => {
 
   it('an autopilot session fails if its limit of cost, of steps or of minutes is used up', async () => {
     const failed = { status: 'failed', code: 'limit_reached' };
-    browsers.model.addRule(() => buildModelAnswer(buildClick('Do')));
+    browsers.model.addRule(() => answerWith(makeClick('Do')));
     const dear = await startSession({ limits: { costUsd: 0 } });
     expect(await dear.until(dear.sessionId, 'failed', 'completed')).toMatchObject({
       ...failed,
       metrics: { modelCalls: 0 },
     });
-    const { expect: _, ...step } = buildTask().steps[0]!;
-    const long = await startSession({
-      limits: { steps: 1 },
-      task: buildTask({ steps: [step, { ...step, id: 'more' }] }),
-    });
+    const { expect: _, ...step } = newTask().steps[0]!;
+    const task = newTask({ steps: [step, { ...step, id: 'more' }] });
+    const long = await startSession({ limits: { steps: 1 }, task });
     expect(await long.until(long.sessionId, 'failed', 'completed')).toMatchObject(failed);
     browsers.look = () => 'nothing';
     const slow = await startSession({ limits: { minutes: 0.01 } });
@@ -302,7 +292,7 @@ describe('a session of the autopilot', () => {
   });
 
   it('an autopilot session streams its states, steps and attempts, and records them on the timeline', async () => {
-    browsers.model.addResponses(buildModelAnswer(buildClick('Do')));
+    browsers.model.addResponses(answerWith(makeClick('Do')));
     const session = await startSession();
     await session.until(session.sessionId, 'completed');
     const path = `${browsers.harness.url}${session.path}/events?sessionId=${session.sessionId}`;
@@ -340,7 +330,7 @@ describe('a session of the autopilot', () => {
             success: { description: '', check: null },
           },
         };
-      return buildModelAnswer(buildClick('Do'));
+      return answerWith(makeClick('Do'));
     });
     const { task: _, ...session } = { ...(await startSession({ task: undefined, intent: 'Do it' })), task: null };
     expect(await session.until(session.sessionId, 'completed', 'failed')).toMatchObject({

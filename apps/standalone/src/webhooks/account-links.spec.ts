@@ -112,7 +112,7 @@ describe('forgotten passwords and invitations', () => {
     const older = await requestResetToken(email);
     const newer = await requestResetToken(email, 2);
     expect((await resetPassword(older)).status).toBe(401);
-    await fixture.query(
+    await fixture.querySql(
       `UPDATE account_link SET expires_at = muster_now() - interval '1 second' WHERE user_id = $1`,
       id,
     );
@@ -154,7 +154,7 @@ describe('forgotten passwords and invitations', () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
     const other = await makeUserWithRole();
     await requestResetToken(other.email);
-    const [count] = await fixture.query(
+    const [count] = await fixture.querySql(
       `SELECT count(*)::int AS links FROM audit_entry WHERE target_id = $1 AND action = 'user.forgot_password'`,
       id,
     );
@@ -167,9 +167,9 @@ describe('forgotten passwords and invitations', () => {
     const { id, email } = await makeUserWithRole();
     const token = await requestResetToken(email);
     const rows = JSON.stringify([
-      await fixture.query('SELECT l::text FROM account_link l WHERE user_id = $1', id),
-      await fixture.query('SELECT o::text FROM outbox o'),
-      await fixture.query('SELECT e::text FROM audit_entry e'),
+      await fixture.querySql('SELECT l::text FROM account_link l WHERE user_id = $1', id),
+      await fixture.querySql('SELECT o::text FROM outbox o'),
+      await fixture.querySql('SELECT e::text FROM audit_entry e'),
     ]);
     expect(rows).toContain(id);
     expect(rows).not.toContain(token.slice(45));

@@ -102,7 +102,7 @@ describe('the answer link of a question', () => {
 
   it('an answer link cannot answer an expired question', async () => {
     const { token, id } = await askByMail({ timeoutSeconds: 600 });
-    await fixture.query(`UPDATE question SET expires_at = now() - interval '1 second' WHERE id = $1`, id);
+    await fixture.querySql(`UPDATE question SET expires_at = now() - interval '1 second' WHERE id = $1`, id);
     expect((await answerLink(token, true)).body.code).toBe('question_over');
     expect(await readQuestion(id)).not.toMatchObject({ status: 'answered' });
   });

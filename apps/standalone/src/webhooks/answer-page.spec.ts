@@ -47,7 +47,7 @@ describe('the page of an answer link', () => {
 
   it('an answer link opens a form without scripts, and opening it changes nothing, however it is opened', async () => {
     const { path, id, jobId, to } = await askByMail({ context: { patient: 'P-1' } });
-    const before = await fixture.query('SELECT q::text AS row FROM question q WHERE id = $1', id);
+    const before = await fixture.querySql('SELECT q::text AS row FROM question q WHERE id = $1', id);
     const page = await openPage(path);
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     expect(page.text).toMatch(/<form method="post"[^>]*>.*name="answer" value="true".*name="answer" value="false"/s);
@@ -60,7 +60,7 @@ describe('the page of an answer link', () => {
     expect(page.headers.get('cache-control')).toBe('no-store');
     // The page names nothing of the organization besides the question.
     const { organizationId } = fixture.tenant;
-    const names = await fixture.query(
+    const names = await fixture.querySql(
       `SELECT o.name FROM organization o WHERE o.id = $1
        UNION SELECT a.name FROM agent a WHERE a.organization_id = $1
        UNION SELECT w.name FROM workflow w WHERE w.organization_id = $1`,
@@ -76,10 +76,10 @@ describe('the page of an answer link', () => {
     for (const init of openings) expect((await openPage(path, init)).status).toBe(200);
     expect((await openPage(`${path}?answer=true`)).status).toBe(200);
     for (const method of ['PUT', 'PATCH', 'DELETE']) expect((await openPage(path, { method })).status).toBe(405);
-    expect(await fixture.query('SELECT q::text AS row FROM question q WHERE id = $1', id)).toEqual(before);
+    expect(await fixture.querySql('SELECT q::text AS row FROM question q WHERE id = $1', id)).toEqual(before);
   });
 
-  it('pressing a button of the page answers the question once, and a used link shows no form', async () => {
+  it('a button on the page of an answer link answers the question once, and a used link shows no form', async () => {
     const { path, id } = await askByMail();
     for (const fields of ['', 'answer=perhaps', 'answer=true&other=1', 'answer=true&answer=false']) {
       const refused = await submitForm(path, fields);
@@ -108,7 +108,7 @@ describe('the page of an answer link', () => {
     expect((await submitForm(path, { answer: 'false' })).status).toBe(409);
   });
 
-  it('each kind of question has its inputs on the page, and their texts arrive as the script expects them', async () => {
+  it('the page of an answer link has inputs for each kind of question, and the script gets the values that it expects', async () => {
     const code = await askByMail({ kind: 'code' });
     expect((await openPage(code.path)).text).toContain('autocomplete="one-time-code"');
     const wrongCode = await submitForm(code.path, { answer: '12!' });
@@ -148,7 +148,7 @@ describe('the page of an answer link', () => {
     expect((await readQuestion(form.id)).answer).toEqual({ answer: 'Dr. Lee', paid: 12.5, urgent: true, sure: false });
   });
 
-  it('hostile texts of a question are shown as text', async () => {
+  it('the page of an answer link shows hostile texts of a question as plain text', async () => {
     const fields = [
       { name: hostile.slice(0, 90), label: hostile },
       { name: 'two', label: hostile, type: 'choice', choices: [hostile] },
@@ -166,9 +166,9 @@ describe('the page of an answer link', () => {
     expect((await openPage(choice.path)).text).not.toMatch(/<script|<img/);
   });
 
-  it('a link of an expired or cancelled question, and a forged link, get a page that says so', async () => {
+  it('an answer link opens a page without a form if its question is expired or cancelled, or if the link is forged', async () => {
     const expired = await askByMail();
-    await fixture.query(
+    await fixture.querySql(
       `UPDATE question SET expires_at = muster_now() - interval '1 second' WHERE id = $1`,
       expired.id,
     );
@@ -201,7 +201,7 @@ describe('the page of an answer link', () => {
     expect(fixture.harness.logs.join('')).not.toContain(expired.path.slice('/a/'.length));
   });
 
-  it('wrong tokens at the page have the rate limit of failed sign-ins', async () => {
+  it('requests for answer pages with wrong tokens have the rate limit of failed sign-ins', async () => {
     const pages: Awaited<ReturnType<typeof openPage>>[] = [];
     await waitFor('the rate limit', async () => {
       pages.push(await openPage('/a/nonsense'));

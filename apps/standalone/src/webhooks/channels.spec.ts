@@ -32,7 +32,7 @@ describe('notification channels', () => {
    * reads when the last one was sent, and then postpones the other messages by that time.
    */
   const makeTimesEarlier = (id: string, ms: number) =>
-    fixture.query(
+    fixture.querySql(
       `WITH channel AS (SELECT id FROM webhook_endpoint WHERE id = $1 FOR UPDATE)
        UPDATE webhook_delivery d SET due_at = d.due_at - $2 * interval '1 millisecond',
          sent_at = d.sent_at - $2 * interval '1 millisecond' FROM channel WHERE d.endpoint_id = channel.id`,
@@ -47,8 +47,8 @@ describe('notification channels', () => {
     createChannel({ kind: 'email', target: { to: [address] }, ...more });
   const generateMailAddress = () => `${newId()}@practice.example`;
   const readDeliveryRows = (id: string) =>
-    fixture.query('SELECT status, tries, recipient FROM webhook_delivery WHERE endpoint_id = $1 ORDER BY id', id);
-  const untilDeliveries = (id: string, status: string, count = 1) =>
+    fixture.querySql('SELECT status, tries, recipient FROM webhook_delivery WHERE endpoint_id = $1 ORDER BY id', id);
+  const waitForDeliveries = (id: string, status: string, count = 1) =>
     waitFor(`${count} ${status}`, async () => {
       const found = await readDeliveryRows(id);
       return found.filter((row) => row.status === status).length >= count && found;
@@ -65,7 +65,7 @@ describe('notification channels', () => {
     expect(mail!.raw).toContain('the portal <b>refused</b>');
     expect(mail!.raw).toContain('the portal &lt;b&gt;refused&lt;/b&gt;');
     expect(mail!.raw).toContain(`https://muster.example.com/app/runs/${jobId}`);
-    await untilDeliveries(id, 'delivered', 2);
+    await waitForDeliveries(id, 'delivered', 2);
     const { body } = await fixture.admin.get(`${base}/${id}`);
     expect(body).toMatchObject({
       lastAttempt: { status: 'delivered', statusCode: 250, error: null },
@@ -86,7 +86,7 @@ describe('notification channels', () => {
       return rows.length === 4 && rows.some(({ status }) => status === 'delivered');
     });
     await makeTimesEarlier(id, 61_000);
-    await untilDeliveries(id, 'delivered', 4);
+    await waitForDeliveries(id, 'delivered', 4);
     const mails = mailbox.mails.filter((mail) => mail.to === to);
     expect(mails.length).toBe(2);
     expect(mails[1]!.raw).toContain('Subject: 3 notifications: Run failed (3)');
@@ -100,13 +100,13 @@ describe('notification channels', () => {
     mailbox.refuseRecipient = (to) => (to === never ? 550 : null);
     const { id } = await createChannel({ kind: 'email', target: { to: [later, never] } });
     await fixture.runJob('failed');
-    await untilDeliveries(id, 'dead');
+    await waitForDeliveries(id, 'dead');
     await waitFor('the refusal', async () =>
       (await readDeliveryRows(id)).some(({ recipient, tries }) => recipient === later && tries === 1),
     );
     expect(mailbox.mails.filter(({ to }) => to === later)).toEqual([]);
     await makeTimesEarlier(id, 10_000);
-    const rows = await untilDeliveries(id, 'delivered');
+    const rows = await waitForDeliveries(id, 'delivered');
     expect(rows).toEqual(
       expect.arrayContaining([
         { recipient: later, status: 'delivered', tries: 2 },
@@ -121,20 +121,20 @@ describe('notification channels', () => {
     mailbox.onMessage = (each) => (each === to ? 'break' : null);
     const { id } = await createMailChannel(to);
     await fixture.runJob('failed');
-    await untilDeliveries(id, 'unclear');
+    await waitForDeliveries(id, 'unclear');
     expect((await fixture.admin.get(`${base}/${id}`)).body.lastAttempt).toMatchObject({
       status: 'unclear',
       statusCode: null,
     });
     // Inserts a delivery whose process died while it sent the message.
-    const [{ eventId }] = await fixture.query('SELECT event_id FROM webhook_delivery WHERE endpoint_id = $1', id);
-    await fixture.query(
+    const [{ eventId }] = await fixture.querySql('SELECT event_id FROM webhook_delivery WHERE endpoint_id = $1', id);
+    await fixture.querySql(
       `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, status, due_at, recipient, sent_at,
          lease_id, leased_until)
        VALUES (gen_random_uuid(), $1, $2, $3, 'job.failed', 'sending', $4, 'dead@practice.example', $4, gen_random_uuid(), $4)`,
       ...[fixture.tenant.organizationId, id, eventId, new Date(Date.now() - 1000)],
     );
-    const rows = await untilDeliveries(id, 'unclear', 2);
+    const rows = await waitForDeliveries(id, 'unclear', 2);
     expect(rows.map(({ status }) => status)).toEqual(['unclear', 'unclear']);
     expect((await fixture.admin.get(`${base}/${id}`)).body.lastAttempt.error).toMatch(/was lost|unknown/);
     expect(mailbox.mails.filter((mail) => [to, 'dead@practice.example'].includes(mail.to))).toHaveLength(1);
@@ -174,14 +174,14 @@ describe('notification channels', () => {
       // The channel's address appears in no answer, no row and no log line.
       const secrets = [path, changedPath];
       const responses = [read.body, (await fixture.admin.get(base)).body, (await fixture.admin.get('/api/audit')).body];
-      const tables = await fixture.query(
+      const tables = await fixture.querySql(
         `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`,
       );
       for (const each of secrets) {
         expect(JSON.stringify(responses)).not.toContain(each);
         expect(fixture.harness.logs.join('')).not.toContain(each);
         for (const { tableName } of tables) {
-          const [{ found }] = await fixture.query(
+          const [{ found }] = await fixture.querySql(
             `SELECT count(*)::int AS found FROM "${tableName}" t WHERE t::text LIKE $1`,
             `%${each}%`,
           );
@@ -192,7 +192,7 @@ describe('notification channels', () => {
   );
 
   it('a notification channel signs a webhook like a webhook endpoint does, with a secret that is shown once', async () => {
-    const path = fixture.path();
+    const path = fixture.generatePath();
     const { id, secret, target } = await createChannel({
       kind: 'webhook',
       target: { url: fixture.receiver.url + path },
@@ -209,7 +209,7 @@ describe('notification channels', () => {
     expect(
       (await fixture.admin.post(`/api/webhook-endpoints/${id}/deliveries/${deliveryId}/redeliver`, {})).status,
     ).toBe(404);
-    const endpoint = await fixture.createEndpoint(fixture.path(), ['pack.promoted']);
+    const endpoint = await fixture.createEndpoint(fixture.generatePath(), ['pack.promoted']);
     expect((await fixture.admin.get(`${base}/${endpoint.id}`)).status).toBe(404);
   });
 
@@ -228,7 +228,7 @@ describe('notification channels', () => {
     await createMailChannel(severe, { ...anything, filter: { severity: 'error' } });
     await fixture.runJob('completed');
     await mailbox.waitForMails(workflows);
-    await fixture.query(`UPDATE agent SET labels = '{front-desk}' WHERE id = $1`, agentId);
+    await fixture.querySql(`UPDATE agent SET labels = '{front-desk}' WHERE id = $1`, agentId);
     await fixture.runJob('failed');
     await Promise.all([mailbox.waitForMails(labels), mailbox.waitForMails(severe)]);
     expect(mailbox.mails.filter(({ to }) => to === others)).toEqual([]);
@@ -245,7 +245,7 @@ describe('notification channels', () => {
     );
     mailbox.refuseRecipient = () => 550;
     await fixture.admin.post(`${base}/${id}/test`, {});
-    await untilDeliveries(id, 'dead');
+    await waitForDeliveries(id, 'dead');
     const { lastAttempt } = (await fixture.admin.get(`${base}/${id}`)).body;
     expect(lastAttempt).toMatchObject({
       status: 'dead',
@@ -264,8 +264,8 @@ describe('notification channels', () => {
     const readChannel = async () => (await fixture.admin.get(`${base}/${id}`)).body;
     for (let times = 1; times <= 2; times += 1) {
       expect((await fixture.admin.post(`${base}/${id}/test`, {})).body).toEqual({ messages: 3 });
-      await untilDeliveries(id, 'dead', times);
-      await untilDeliveries(id, 'delivered', times);
+      await waitForDeliveries(id, 'dead', times);
+      await waitForDeliveries(id, 'delivered', times);
       await waitFor('the refused message', async () => (await readChannel()).lastTest.results[2].error !== null);
       const results = [
         { recipient: good, status: 'delivered', statusCode: 250, error: null },

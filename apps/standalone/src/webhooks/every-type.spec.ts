@@ -47,7 +47,7 @@ describe('every type of webhook', () => {
     expect(received.event.data).toMatchObject({ rule: 'question_asked', status, count: 1 });
     return received;
   };
-  const hasId = (id: string) => (data: any) => data.id === id;
+  const hasResourceId = (id: string) => (data: any) => data.id === id;
   const createAgent = async (body: object) => {
     const created = await fixture.admin.post('/api/agents', { name: newId(), provider: 'external', ...body });
     expect(created.status).toBe(201);
@@ -75,17 +75,17 @@ describe('every type of webhook', () => {
 
   /** For each type, a function that causes the event and returns its delivery. */
   const causes: Record<WebhookType, () => Promise<Received>> = {
-    'job.started': async () => waitForDelivery('job.started', hasId(await fixture.runJob())),
-    'job.completed': async () => waitForDelivery('job.completed', hasId(await fixture.runJob())),
-    'job.failed': async () => waitForDelivery('job.failed', hasId(await fixture.runJob('failed'))),
+    'job.started': async () => waitForDelivery('job.started', hasResourceId(await fixture.runJob())),
+    'job.completed': async () => waitForDelivery('job.completed', hasResourceId(await fixture.runJob())),
+    'job.failed': async () => waitForDelivery('job.failed', hasResourceId(await fixture.runJob('failed'))),
     'job.cancelled': async () => {
       const agentId = await createAgent({});
       const { jobId } = (await fixture.tenant.api.post('/api/jobs/launch', { ...fixture.ids, agentId })).body;
       const other = (await fixture.tenant.api.post('/api/jobs/launch', { ...fixture.ids, agentId })).body.jobId;
       await fixture.tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
       await fixture.tenant.api.post('/api/jobs/cancel', { ids: [other] });
-      await waitForDelivery('job.cancelled', hasId(other));
-      return waitForDelivery('job.cancelled', hasId(jobId));
+      await waitForDelivery('job.cancelled', hasResourceId(other));
+      return waitForDelivery('job.cancelled', hasResourceId(jobId));
     },
     'job.stalled': async () => {
       const { organizationId } = fixture.tenant;
@@ -93,7 +93,7 @@ describe('every type of webhook', () => {
       const { id } = await makeJob(fixture.harness.db, {
         ...{ organizationId, status: 'running', startedAt, lastHeartbeatAt: new Date() },
       });
-      const stalled = await waitForDelivery('job.stalled', hasId(id));
+      const stalled = await waitForDelivery('job.stalled', hasResourceId(id));
       expect(stalled.event.data).toMatchObject({ status: 'running' });
       return stalled;
     },
@@ -105,14 +105,14 @@ describe('every type of webhook', () => {
       };
       const body = { workflowId, agentIds: [agentId], rows: [{}, {}, {}] };
       const { batchId } = (await fixture.tenant.api.post('/api/jobs/batch', body)).body;
-      const finished = await waitForDelivery('batch.finished', hasId(batchId));
+      const finished = await waitForDelivery('batch.finished', hasResourceId(batchId));
       expect(finished.event.data).toMatchObject({ total: 3, completed: 3, queued: 0, running: 0 });
       return finished;
     },
     'agent.online': async () => {
       const agentId = await createAgent({});
       await sendHandshake(agentId);
-      return waitForDelivery('agent.online', hasId(agentId));
+      return waitForDelivery('agent.online', hasResourceId(agentId));
     },
     'agent.offline': async () => {
       const agentId = await createAgent({});
@@ -121,24 +121,24 @@ describe('every type of webhook', () => {
       for (const _ of [1, 2, 3]) {
         await fixture.tenant.worker.post('/api/agent/heartbeat', { agentId, bootId, healthy: false });
       }
-      return waitForDelivery('agent.offline', hasId(agentId));
+      return waitForDelivery('agent.offline', hasResourceId(agentId));
     },
     'agent.stopped': async () => {
       const agentId = await createAgent({ provider: 'http', providerConfig: plane.providerConfig });
       await sendHandshake(agentId);
       await fixture.admin.post(`/api/agent/${agentId}/action`, { action: 'stop' });
-      return waitForDelivery('agent.stopped', hasId(agentId));
+      return waitForDelivery('agent.stopped', hasResourceId(agentId));
     },
     'agent.wake_failed': async () => {
       const agentId = await createAgent({ provider: 'http', providerConfig: plane.providerConfig });
-      await fixture.query(`UPDATE agent SET status = 'stopped' WHERE id = $1`, agentId);
+      await fixture.querySql(`UPDATE agent SET status = 'stopped' WHERE id = $1`, agentId);
       await fixture.admin.post(`/api/agent/${agentId}/action`, { action: 'start' });
-      return waitForDelivery('agent.wake_failed', hasId(agentId));
+      return waitForDelivery('agent.wake_failed', hasResourceId(agentId));
     },
     'schedule.skipped': async () => {
       const scheduleId = await createSchedule({ idempotencyWindowMinutes: 60 });
       for (const _ of [1, 2]) await fixture.tenant.api.post('/api/schedules/execute', { force: true, scheduleId });
-      const skipped = await waitForDelivery('schedule.skipped', hasId(scheduleId));
+      const skipped = await waitForDelivery('schedule.skipped', hasResourceId(scheduleId));
       expect(skipped.event.data).toMatchObject({ reason: 'idempotency_window', nominalAt: expect.any(String) });
       return skipped;
     },
@@ -146,10 +146,10 @@ describe('every type of webhook', () => {
       const { organizationId } = fixture.tenant;
       const { id: scriptId } = await makeWorkflow(fixture.harness.db, { organizationId });
       const scheduleId = await createSchedule({ scriptId, cronExpression: '* * * * *' });
-      await fixture.query(`UPDATE workflow_revision SET variables = '{MORE}' WHERE workflow_id = $1`, scriptId);
-      await fixture.query(`UPDATE schedule SET next_run_at = date_trunc('minute', now()) WHERE id = $1`, scheduleId);
+      await fixture.querySql(`UPDATE workflow_revision SET variables = '{MORE}' WHERE workflow_id = $1`, scriptId);
+      await fixture.querySql(`UPDATE schedule SET next_run_at = date_trunc('minute', now()) WHERE id = $1`, scheduleId);
       await fixture.tenant.api.post('/api/schedules/execute', {});
-      const failed = await waitForDelivery('schedule.failed', hasId(scheduleId));
+      const failed = await waitForDelivery('schedule.failed', hasResourceId(scheduleId));
       expect(failed.event.data).toMatchObject({ reason: 'invalid_payload', nominalAt: expect.any(String) });
       return failed;
     },
@@ -184,7 +184,7 @@ describe('every type of webhook', () => {
       const { installationId, versions } = await installPack();
       const pin = `/api/workflow-pack-installations/${installationId}/pin`;
       const answer = await fixture.admin.post(pin, { versionId: versions[1]!.versionId });
-      const pinned = await waitForDelivery('installation.pinned', hasId(installationId));
+      const pinned = await waitForDelivery('installation.pinned', hasResourceId(installationId));
       expect(pinned.event.data).toMatchObject(answer.body);
       return pinned;
     },
@@ -206,34 +206,35 @@ describe('every type of webhook', () => {
     },
     'question.asked': async () => {
       const { questionId } = await askForCode();
-      const delivery = await waitForDelivery('question.asked', hasId(questionId));
+      const delivery = await waitForDelivery('question.asked', hasResourceId(questionId));
       expect(delivery.event.data).toMatchObject({ status: 'open', question: 'Code from the phone' });
       return delivery;
     },
     'question.answered': async () => {
       const { questionId } = await askForCode();
       await fixture.tenant.api.post(`/api/questions/${questionId}/answer`, { answer: '482913' });
-      const answered = await waitForDelivery('question.answered', hasId(questionId));
+      const answered = await waitForDelivery('question.answered', hasResourceId(questionId));
       expect(answered.event.data).toMatchObject({ status: 'answered', answer: null });
       expect(JSON.stringify(answered.event)).not.toContain('482913');
       return answered;
     },
-    'question.expired': async () => waitForDelivery('question.expired', hasId((await askForCode(1)).questionId)),
+    'question.expired': async () =>
+      waitForDelivery('question.expired', hasResourceId((await askForCode(1)).questionId)),
     'alert.opened': () => causeAlert('open'),
     'alert.resolved': () => causeAlert('resolved'),
     'feedback.resolved': async () => {
       const id = await fixture.submitFeedback('One more');
       await fixture.admin.patch(`/api/feedback-submissions/${id}`, { status: 'resolved' });
-      const resolved = await waitForDelivery('feedback.resolved', hasId(id));
+      const resolved = await waitForDelivery('feedback.resolved', hasResourceId(id));
       expect(resolved.event.data).toMatchObject({ status: 'resolved', title: 'One more' });
       return resolved;
     },
-    'account.set_aside': () => fixture.setAsideAccount(waitForDelivery),
-    'user.break_glass': () => fixture.breakGlass(),
+    'account.set_aside': () => fixture.reportFailedAccount(waitForDelivery),
+    'user.break_glass': () => fixture.signInByBreakGlass(),
     'webhook.test': async () => {
       const answer = await fixture.admin.post(`/api/webhook-endpoints/${endpoint.id}/test`);
       expect(answer.status).toBe(202);
-      return waitForDelivery('webhook.test', hasId(endpoint.id));
+      return waitForDelivery('webhook.test', hasResourceId(endpoint.id));
     },
   };
 
@@ -242,7 +243,7 @@ describe('every type of webhook', () => {
     const tenant: Tenant = await fixture.harness.makeTenant();
     const other = await WebhookFixture.createIn(fixture.harness, tenant);
     try {
-      const [near, reached] = [fixture.path(), fixture.path()];
+      const [near, reached] = [fixture.generatePath(), fixture.generatePath()];
       for (const [at, type] of [
         [near, 'limit.near'],
         [reached, 'limit.reached'],
@@ -284,7 +285,7 @@ describe('every type of webhook', () => {
     }
     const scheduleId = await createSchedule({ idempotencyWindowMinutes: 60 });
     for (const _ of [1, 2]) await fixture.tenant.api.post('/api/schedules/execute', { force: true, scheduleId });
-    await fixture.query(`UPDATE schedule SET last_result = 'launched' WHERE id = $1`, scheduleId);
+    await fixture.querySql(`UPDATE schedule SET last_result = 'launched' WHERE id = $1`, scheduleId);
     const { packId, installationId, versions } = await installPack();
     const [first, second] = [versions[0]!.versionId, versions[1]!.versionId];
     const pin = { versionId: second };

@@ -36,10 +36,10 @@ describe('the metrics of webhooks', () => {
   });
 
   it('webhook metrics count attempts by outcome, and turned-off endpoints by reason', async () => {
-    const [refusing, gone] = [fixture.path(), fixture.path()];
+    const [refusing, gone] = [fixture.generatePath(), fixture.generatePath()];
     fixture.receiver.answers.set(refusing, (response) => response.writeHead(500).end());
     fixture.receiver.answers.set(gone, (response) => response.writeHead(410).end());
-    await sendTestEvent(fixture.path());
+    await sendTestEvent(fixture.generatePath());
     await sendTestEvent(refusing);
     await sendTestEvent(gone);
     await waitFor('all three', async () => {
@@ -56,7 +56,7 @@ describe('the metrics of webhooks', () => {
   });
 
   it('webhook metrics show due deliveries until the deliveries are sent', async () => {
-    const path = fixture.path();
+    const path = fixture.generatePath();
     const held: ServerResponse[] = [];
     fixture.receiver.answers.set(path, (response) => void held.push(response));
     const id = await sendTestEvent(path);

@@ -178,7 +178,7 @@ describe(`A recorded browser${chromium ? '' : ' (skipped: no browser here)'}`, (
     await waitFor('the browser to end with it', () => findWorkerBrowsers().length === 0);
     await worker.start({ DISPLAY: '' });
     expect(existsSync(join(worker.folder, 'recordings'))).toBe(false);
-    expect(readdirSync(tmpdir()).filter((name) => isDead(join(tmpdir(), name)))).toEqual([]);
+    expect(readdirSync(tmpdir()).filter((name) => isDeadFolderLink(join(tmpdir(), name)))).toEqual([]);
     expect(await performCommand('stop_recording', { recordingId: 'r-1' })).toMatchObject({ status: 'failed' });
   });
 
@@ -195,6 +195,6 @@ describe(`A recorded browser${chromium ? '' : ' (skipped: no browser here)'}`, (
 
   const joinSentRequests = () => service.requests.map(({ text }) => text).join('\n');
   /** Whether the path is a link to a folder of this worker that no longer exists. */
-  const isDead = (path: string): boolean =>
+  const isDeadFolderLink = (path: string): boolean =>
     lstatSync(path).isSymbolicLink() && readlinkSync(path).startsWith(worker.folder) && !existsSync(path);
 });

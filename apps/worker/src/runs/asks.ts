@@ -79,8 +79,8 @@ export class Asks {
     private readonly jobId: string,
     private readonly context: AsksContext,
   ) {
-    const allowsInput = () => [...this.takeovers].some((key) => !this.isAnswered(key));
-    this.screen = new RunScreen(root, jobId, { ...context, allowsInput });
+    const acceptsScreenInput = () => [...this.takeovers].some((key) => !this.isAnswered(key));
+    this.screen = new RunScreen(root, jobId, { ...context, allowsInput: acceptsScreenInput });
   }
 
   /** Sends the script's new questions to the service, and shows its browser as soon as it has one. */

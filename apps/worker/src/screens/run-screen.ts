@@ -88,7 +88,7 @@ export class RunScreen {
     clearTimeout(this.retry);
     if (watched) {
       // Another person may have joined, who needs an image even if the page does not change.
-      const opened: Promise<unknown> = this.screencast?.then((open) => open.refresh()) ?? this.openScreencast();
+      const opened: Promise<unknown> = this.screencast?.then((open) => open.captureImage()) ?? this.openScreencast();
       opened.catch((error: unknown) => this.logFailure('could not show the browser of the run', error));
       return;
     }
@@ -103,12 +103,12 @@ export class RunScreen {
     if (this.screencast) return this.screencast;
     const opening = connectToBrowser(this.root, (frame) => this.sendFrame(frame));
     this.screencast = opening;
-    const forget = () => {
+    const forgetScreencast = () => {
       if (this.screencast !== opening) return;
       this.screencast = null;
       if (this.isWatched) this.retry = setTimeout(() => this.setWatched(this.isWatched), retryMs);
     };
-    opening.then((open) => open.onceClosed(forget), forget);
+    opening.then((open) => open.runOnceClosed(forgetScreencast), forgetScreencast);
     return opening;
   }
 

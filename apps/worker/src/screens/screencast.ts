@@ -77,7 +77,7 @@ export class Screencast {
     }
   }
 
-  onceClosed(work: () => void): void {
+  runOnceClosed(work: () => void): void {
     this.socket.once('close', work);
   }
 
@@ -86,7 +86,7 @@ export class Screencast {
   }
 
   /** Takes an image, even if the page has not changed since the last one. Without a page there is none to take. */
-  async refresh(): Promise<void> {
+  async captureImage(): Promise<void> {
     await this.attaching;
     if (!this.shown) return;
     await this.callPage('Page.stopScreencast', {});

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 it('a page of the configured origin can send a preflight, put to a presigned URL, and read the etag', async () => {
-  const client = fixture.client({ requestChecksumCalculation: 'WHEN_REQUIRED' });
+  const client = fixture.createClient({ requestChecksumCalculation: 'WHEN_REQUIRED' });
   const url = await getSignedUrl(client, new PutObjectCommand({ Bucket: BUCKET, Key: 'from a browser' }));
   const preflight = await fetch(url, {
     method: 'OPTIONS',

@@ -25,7 +25,7 @@ let s3: S3Client;
 
 beforeEach(async () => {
   fixture = await startFixture();
-  s3 = fixture.client();
+  s3 = fixture.createClient();
 });
 
 afterEach(() => fixture.close());
@@ -35,10 +35,10 @@ it('the object store retains objects and their headers across a restart', async 
   await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'kept', Body: 'whole', ...headers }));
   await fixture.store.stop();
   const again = await startFixture({ dataDir: fixture.dataDir });
-  const got = await again.client().send(new GetObjectCommand({ Bucket: BUCKET, Key: 'kept' }));
+  const got = await again.createClient().send(new GetObjectCommand({ Bucket: BUCKET, Key: 'kept' }));
   expect(got).toMatchObject(headers);
   await expect(got.Body?.transformToString()).resolves.toBe('whole');
-  const { Contents } = await again.client().send(new ListObjectsV2Command({ Bucket: BUCKET }));
+  const { Contents } = await again.createClient().send(new ListObjectsV2Command({ Bucket: BUCKET }));
   expect(Contents).toMatchObject([{ Key: 'kept', Size: 5, LastModified: got.LastModified }]);
   await again.close();
 });
@@ -54,7 +54,7 @@ it('the object store serves the old object after a crash during an overwrite, an
   await expect(listFilesBelow(join(crashed, 'temp'))).resolves.toHaveLength(1);
 
   const again = await startFixture({ dataDir: crashed });
-  const got = await again.client().send(new GetObjectCommand({ Bucket: BUCKET, Key: 'overwritten' }));
+  const got = await again.createClient().send(new GetObjectCommand({ Bucket: BUCKET, Key: 'overwritten' }));
   await expect(got.Body?.transformToString()).resolves.toBe('old');
   await expect(listFilesBelow(join(crashed, 'temp'))).resolves.toEqual([]);
   await again.close();
@@ -121,7 +121,7 @@ it('the object store skips a damaged file and serves the other objects', async (
   const name = createHash('sha256').update('bad').digest('hex');
   await writeFile(join(fixture.dataDir, 'buckets', BUCKET, name), 'not an object');
   const again = await startFixture({ dataDir: fixture.dataDir });
-  const { Contents } = await again.client().send(new ListObjectsV2Command({ Bucket: BUCKET }));
+  const { Contents } = await again.createClient().send(new ListObjectsV2Command({ Bucket: BUCKET }));
   expect(Contents).toMatchObject([{ Key: 'good' }]);
   expect(again.log).toEqual([expect.stringContaining('skipped while building the index')]);
   await again.close();

@@ -69,7 +69,7 @@ beforeEach(async () => {
   // The data folder has a separate parent, so that a file outside the data folder would be found.
   parent = await mkdtemp(join(tmpdir(), 'object-store-keys-'));
   fixture = await startFixture({ dataDir: join(parent, 'data') });
-  s3 = fixture.client();
+  s3 = fixture.createClient();
 });
 
 afterEach(async () => {

@@ -13,7 +13,7 @@ let s3: S3Client;
 
 beforeAll(async () => {
   fixture = await startFixture();
-  s3 = fixture.client();
+  s3 = fixture.createClient();
   for (const Key of [...KEYS].reverse()) await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body: Key }));
 });
 

@@ -28,7 +28,7 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz';
 
 beforeAll(async () => {
   fixture = await startFixture();
-  s3 = fixture.client();
+  s3 = fixture.createClient();
 });
 
 afterAll(() => fixture.close());

@@ -25,7 +25,7 @@ let s3: S3Client;
 
 beforeAll(async () => {
   fixture = await startFixture({ now: () => new Date(clock) });
-  s3 = fixture.client();
+  s3 = fixture.createClient();
 });
 
 afterAll(() => fixture.close());

@@ -19,7 +19,7 @@ describe('the hours of the home page', () => {
     expect(rows[1]![0]!.at).toBe(Date.parse(formatNovemberTime(25, 0)));
   });
 
-  it('an hour with a single run is shaded, and only an hour near the busiest one has the darkest shade', () => {
+  it('the heat map shades an hour with a single run, and darkest only hours with nearly as many runs as the busiest one', () => {
     expect([0, 1, 25, 26, 75, 76, 100].map((runs) => computeShade(runs, 100))).toEqual([0, 1, 1, 2, 3, 4, 4]);
   });
 });

@@ -17,7 +17,7 @@ const path = `/${BUCKET}/secret`;
 
 beforeAll(async () => {
   fixture = await startFixture();
-  s3 = fixture.client();
+  s3 = fixture.createClient();
   await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'secret', Body: 'for signers only' }));
   before = await listFilesBelow(fixture.dataDir);
 });
@@ -40,9 +40,9 @@ it.each<[string, S3ClientConfig, string, number]>([
   ['a clock that is an hour early', { systemClockOffset: 3_600_000 }, 'RequestTimeTooSkewed', 403],
 ])('the object store refuses reads and writes of the SDK with %s', async (_, config, name, status) => {
   // A new client for each request, because the SDK corrects its clock after the first error.
-  const get = fixture.client(config).send(new GetObjectCommand({ Bucket: BUCKET, Key: 'secret' }));
+  const get = fixture.createClient(config).send(new GetObjectCommand({ Bucket: BUCKET, Key: 'secret' }));
   await expect(captureRefusal(get)).resolves.toEqual({ name, status });
-  const put = fixture.client(config).send(new PutObjectCommand({ Bucket: BUCKET, Key: 'secret', Body: 'x' }));
+  const put = fixture.createClient(config).send(new PutObjectCommand({ Bucket: BUCKET, Key: 'secret', Body: 'x' }));
   await expect(captureRefusal(put)).resolves.toEqual({ name, status });
 });
 
