@@ -10,7 +10,7 @@ import { computePercentile } from './rounds';
 import { chooseSize } from './short';
 
 // Measures the time from the request that answers a question to the answer's arrival at the worker: pushed as a
-// command, and as the response of a worker that polls. Beside it is the time of a plain HTTP round trip on the same
+// command, and as the response of a worker that polls. For comparison, it measures a plain HTTP round trip on the same
 // machine. Then it measures the live screen of a run.
 
 const questions = chooseSize(300, 5);

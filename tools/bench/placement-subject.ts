@@ -56,7 +56,7 @@ class Subject {
     return answer;
   }
 
-  /** Returns the function to measure. */
+  /** Prepares the agents for a question, and returns the function to measure. */
   private async prepareAgents(
     { work, organizationId, unplaced }: PlacementQuestion,
     agentIds: string[],

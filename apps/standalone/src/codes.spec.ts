@@ -150,7 +150,8 @@ muster.result([len(code), code, [name for name, value in os.environ.items() if n
       };
       const second = await askForCode(mailgun.name);
       expect((await postRawBody(mailgun.url, buildSignedMail('1700000000'), form)).status).toBe(401);
-      // The key of a gateway signs only its own form, and an address without the key of a gateway refuses its messages.
+      // The key of a gateway is valid only for messages in the format of that gateway. An inbound address without the
+      // key of a gateway refuses the messages of that gateway.
       const signedJson = await postSigned({ ...mailgun, secret: 'mailgun-signing-key' }, 'Code: 55512');
       const signedForms = [
         buildSignedMail(),

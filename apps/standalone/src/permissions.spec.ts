@@ -3,7 +3,10 @@ import { type Harness, type HttpClient, makeUser, startHarness, type Tenant, tes
 import { standalone } from './standalone';
 import { fillPath, listOperations, type Operation, addQuery } from './walk-openapi';
 
-/** Sends every route of the document as every role, and as own roles with and without the permission of the route. */
+/**
+ * Calls every documented route as every built-in role, and as roles of the organization with and without its
+ * permission.
+ */
 describe('permissions of every route', () => {
   let harness: Harness;
   let tenant: Tenant;
@@ -20,8 +23,8 @@ describe('permissions of every route', () => {
   afterAll(() => harness.close());
 
   const all = listOperations(openApiDocument);
-  // The guard decides before it reads the body, so that a body that no route accepts is enough. Own routes of a session,
-  // such as signing out, would end it, and the response of the organization's stream does not end.
+  // The guard decides before it reads the body, so an invalid body is sufficient. Routes that end the caller's session,
+  // such as signing out, are left out, and so is the organization's event stream, whose response does not end.
   const walked = all.filter(
     ({ access, path }) => typeof access === 'object' && !path.startsWith('/api/auth/') && path !== '/api/events',
   );

@@ -34,7 +34,7 @@ describe('every route', () => {
   afterAll(() => harness.close());
 
   const documented = listOperations(openApiDocument);
-  /** Routes with the errors of this service. SCIM defines its own ones. */
+  /** Routes with the error format of this service. SCIM defines another format. */
   const all = documented.filter(({ access }) => access !== 'scim');
   const forScim = documented.filter(({ access }) => access === 'scim');
   const nameOperations = (list: Operation[]) =>

@@ -9,7 +9,7 @@ const itShows = chromium ? it : it.skip;
 
 jest.setTimeout(120_000);
 
-/** A page with something to pass that no script foresaw: a field and a button, at fixed positions. */
+/** A page that a person must pass because no script can: it has a field and a button at fixed positions. */
 const page = `<!doctype html><body style="margin: 0">
   <input id="word" style="position: absolute; left: 100px; top: 100px; width: 200px; height: 40px">
   <input type="password" value="hunter2">
@@ -75,7 +75,7 @@ describe('the browser of a run, which people watch and use', () => {
       );
       const size = readJpegSize(Buffer.from(first!.data.data, 'base64'));
       expect(Math.max(size.width, size.height)).toBeLessThanOrEqual(720);
-      // The image has the shape of the page, so that a click into it has its position on the page.
+      // The image has the aspect ratio of the page, so that a click on the image maps to a position on the page.
       const { width, height } = first!.data;
       expect(size.width / size.height).toBeCloseTo(width / height, 1);
 
@@ -165,7 +165,7 @@ describe('the browser of a run, which people watch and use', () => {
     const all = await Promise.all(Array.from({ length: 21 }, () => watchScreen(crowded)));
     for (const each of all) each.close();
     expect(all.map(({ response }) => response.statusCode).sort()).toEqual([...Array<number>(20).fill(200), 429]);
-    // Closed screens make room for others, and requests that are refused take none.
+    // A closed screen frees its slot for another one, and a refused request occupies no slot.
     await waitFor('room for a screen', async () => (await readWatchStatus(as.member)) === 409);
     for (let times = 0; times < 20; times += 1) expect(await readWatchStatus(as.member)).toBe(409);
   });
@@ -183,7 +183,7 @@ describe('the browser of a run, which people watch and use', () => {
     const readInputStatuses = async (clients: HttpClient[]) =>
       (await Promise.all(clients.map((client) => sendScreenInput(jobId, click, client)))).map(({ status }) => status);
     expect(await readInputStatuses([as.viewer, api, as.member, other.as.admin])).toEqual([403, 403, 403, 404]);
-    // No worker is connected, so nothing can take the input.
+    // No worker is connected, so nothing can receive the input.
     const refused = await sendScreenInput(jobId, click, as.admin);
     expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('not connected')]);
     for (const wrong of [

@@ -48,10 +48,12 @@ describe('muster-admin size', () => {
     const { demand } = computePlan(load, figures);
     // 864,000 runs per day are 10 per second on average; 250 lines are three batches; 3,000 agents report every 30 s.
     expect(demand.rates).toEqual({ heartbeat: 100, run: 20, step: 80, logBatch: 60 });
-    // Postgres: 100 × 2 + 20 × 5 + 80 × 1 + 60 × 7 + 20 ms per second.
+    // Postgres, per second: 100 heartbeats × 2 ms, 20 runs × 5 ms, 80 steps × 1 ms, 60 log batches × 7 ms, and 20 ms
+    // without load.
     expect(demand.cores.postgres).toBeCloseTo(0.82);
     expect(demand.cores.gateway).toBeCloseTo(0.06);
-    // Ingest: 100 × 1 + 20 × 4 + 80 × 2 + 60 × 6 ms of work, and 10 ms for each of its two processes.
+    // Ingest, per second: 100 heartbeats × 1 ms, 20 runs × 4 ms, 80 steps × 2 ms, 60 log batches × 6 ms, and 10 ms for
+    // each of its two processes.
     expect(demand.cores.ingest).toBeCloseTo(0.72);
   });
 

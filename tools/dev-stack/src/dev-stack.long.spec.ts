@@ -580,7 +580,7 @@ async function readStartError(starting: Promise<unknown>): Promise<string> {
   );
   expect(error).toBeInstanceOf(DevStackError);
   const { message } = error as DevStackError;
-  expect(message).toMatch(/^[A-Z].*[.]$/); // one line with one sentence
+  expect(message).toMatch(/^[A-Z].*[.]$/); // The error is one line with one sentence.
   return message;
 }
 

@@ -1,7 +1,9 @@
 import type { AskingStage } from './asking-stage';
 import { readRedis } from './read-redis';
 
-/** All texts of one place, and a text that must be in it, because an unreadable place would contain nothing. */
+/**
+ * The texts that were found in one place, and a text that must be among them. Without it, the place could not be read.
+ */
 type Place = [place: string, texts: string, marker: string];
 
 /** Reads everything in which the service, its worker and its receivers could have stored a code. */

@@ -138,7 +138,8 @@ describe('hours of work', () => {
     const { apps } = parse(readFileSync(join(root, 'k8s/chart/values.yaml'), 'utf8')) as {
       apps: Record<ServiceApp, { resources: { limits: { memory: string } } }>;
     };
-    // The connections of a killed process may still exist while its successor connects, and the test has its own ones.
+    // The connections of a killed process may still exist while its successor connects, and the test has connections
+    // too.
     const maxConnections = (stage.services.size + 2) * connectionsPerProcess;
     return [
       ...Object.entries(most.memory).flatMap(([app, mebibytes]) => {

@@ -53,7 +53,7 @@ export class Hand {
     const text = (await select.locator('option').allInnerTexts()).find((each) => label.test(each))!;
     if (this.way !== 'keyboard') return void (await select.selectOption({ label: text }));
     await this.focus(select);
-    // The first word, because a space opens the list of options.
+    // Types only the first word of the label, because a space opens the list of options.
     await this.page.keyboard.type(text.split(' ')[0]!);
   }
 

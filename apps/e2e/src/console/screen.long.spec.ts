@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser, which shows the browser of a run.
+// This test is long because it operates one page in a browser, which shows the browser of a run.
 // A short test of the same code: apps/standalone/src/screens.spec.ts
 import { type HttpClient, waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';

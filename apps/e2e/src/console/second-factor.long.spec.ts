@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser.
+// This test is long because it operates one page in a browser.
 // A short test of the same code: apps/gateway/src/auth/second-factor.spec.ts
 import { computeAuthenticatorCode, waitFor } from '@muster/testing';
 import { ConsoleTab } from './console-browser';

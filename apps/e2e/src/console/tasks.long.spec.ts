@@ -1,4 +1,4 @@
-// This test is long because it walks the daily tasks of an operator in a browser, in three ways of use.
+// This test is long because it performs the daily tasks of an operator in a browser, in three ways of use.
 // A short test of the same code: apps/e2e/src/console/stories.spec.ts
 import { createHash } from 'node:crypto';
 import { type HttpClient, makeZip, waitFor } from '@muster/testing';

@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser.
+// This test is long because it operates one page in a browser.
 // A short test of the same code: apps/standalone/src/webhooks/endpoints.spec.ts
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -48,7 +48,7 @@ describe('machine time by day', () => {
   };
 
   it('machine time has 23 hours on the day on which daylight saving starts, and 25 on the day on which it ends', async () => {
-    // On from 8 PM on March 7 until 5 AM on March 8, which is only eight hours, then off until noon.
+    // The machine is on from 8 PM on March 7 until 5 AM on March 8, which is only eight hours, and then off until noon.
     await insertIdlePeriod('2026-03-08T01:00:00Z', '2026-03-08T16:00:00Z', 8 * hour);
     expect(await readDays('2026-03-07', '2026-03-08')).toEqual([
       ['2026-03-07', 24, 4, 0, 4, 0, 20, 0],
@@ -176,7 +176,8 @@ describe('machine time by day', () => {
     expect(scans).toEqual(expect.arrayContaining([expect.stringMatching(/^Index.* job_agent_started_idx$/)]));
     expect(scans).toEqual(expect.arrayContaining([expect.stringMatching(/^Index.* agent_idle_pkey$/)]));
     expect(scans.filter((scan) => /^Seq Scan (job|agent_idle)$/.test(scan))).toEqual([]);
-    // 144 runs and idle periods on each of two days, and the one before each day; the agent and its settings.
+    // The query may read 144 runs and idle periods on each of two days, the row before each day, the agent and its
+    // settings.
     expect(looked).toBeLessThan(2 * 2 * 146 + 10);
   });
 });

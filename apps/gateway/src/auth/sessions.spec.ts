@@ -209,7 +209,7 @@ describe('users at the gateway', () => {
 
     it('only sign-ins with wrong passwords count towards the limit of sign-ins', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
-      // The clock stands still, because each minute has a limit of its own.
+      // The clock is stopped, because each minute has a separate limit.
       const env = { RATE_LIMIT_FAILED_LOGINS_PER_MINUTE: '5' };
       const strict = await startHarness({ ...gateway, env, clock: new FakeClock(new Date()) });
       try {

@@ -19,13 +19,13 @@ describe('single sign-on with a provider that makes wrong tokens', () => {
     await provider.close();
   });
   beforeEach(async () => {
-    // Another hour, so that the metadata and the keys of the provider are read again.
+    // Advances the clock by an hour, so that the metadata and the keys of the provider are read again.
     clock.set(new Date(Math.max(clock.now().getTime(), Date.now())));
     await fixture.moveToNewOrganization();
     provider.change = () => ({});
   });
 
-  /** Starts a sign-in and returns the status of a response with a code for which the provider makes its token. */
+  /** Signs in with the token that the fake provider makes, and returns the status and the signed-in user. */
   const signInAndReadError = async (query: Record<string, string> = {}) => {
     const browser = fixture.openBrowser();
     const { location } = await browser.openAddress(`/api/auth/sso/start?email=dana@${fixture.domain}`);

@@ -115,7 +115,7 @@ describe('the access log', () => {
   });
 
   it('the access log records exports, but not requests for lists', async () => {
-    // A tenant of its own, because other tests export, too, and an export in another minute has a row of its own.
+    // Uses a separate tenant, because other tests export too, and an export in another minute gets a separate row.
     const mine = await harness.makeTenant();
     const id = await makeJobId(mine);
     for (const path of ['/api/jobs', '/api/jobs/failures', '/api/artifacts', '/api/questions', '/api/access-log']) {

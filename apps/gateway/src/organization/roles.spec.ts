@@ -113,7 +113,7 @@ describe('own roles', () => {
     const session = await harness.http.signIn(user.email, testPassword);
     expect(await readStatus(client.get('/api/jobs'))).toBe(401);
     expect(await readStatus(session.get('/api/jobs'))).toBe(200);
-    // Only a change by hand can delete a role that a user has. The cached principal ends with the next access change.
+    // The API refuses to delete an assigned role. The cached principal ends with the next access change.
     await harness.db.query('system', 'DELETE FROM own_role WHERE name = $1', [role]);
     await makeRole(['runs.read']).then((name) => tenant.as.admin.delete(`/api/roles/${name}`));
     expect(await readStatus(session.get('/api/jobs'))).toBe(403);
@@ -134,7 +134,7 @@ describe('own roles', () => {
     for (const name of [role, own.body.name]) {
       expect(await readStatusAndCode(client.patch(`/api/roles/${name}`, raise))).toEqual(denied);
     }
-    // A role that has more is neither changed nor deleted, nor given.
+    // The caller can neither change, delete nor assign a role with permissions that the caller does not have.
     expect(await readStatusAndCode(client.patch(`/api/roles/${stronger}`, { permissions: ['runs.read'] }))).toEqual(
       denied,
     );
@@ -146,7 +146,7 @@ describe('own roles', () => {
       expect(await readStatusAndCode(client.post('/api/invitations', { email, role }))).toEqual(denied);
       expect(await readStatusAndCode(client.patch(`/api/users/${user.id}`, { role }))).toEqual(denied);
     }
-    // With the password or without the second factor of a stronger user, he would have that user's permissions.
+    // With such a user's password, or after resetting their second factor, the caller could sign in as them.
     for (const id of [tenant.userIds.admin, tenant.userIds.viewer]) {
       expect(await readStatusAndCode(client.patch(`/api/users/${id}`, { password: 'another password' }))).toEqual(
         denied,
@@ -216,7 +216,7 @@ describe('own roles', () => {
     expect(
       await readStatusAndCode(tenant.as.admin.patch(`/api/users/${tenant.userIds.viewer}`, { role: name })),
     ).toEqual([400, 'invalid_payload']);
-    // A role of the same name in another organization gives nothing.
+    // A role with the same name in another organization grants nothing in this one.
     const { email } = await makeUser(harness.db, { organizationId: tenant.organizationId, role: 'Twin' });
     const client = await harness.http.signIn(email, testPassword);
     expect((await client.get('/api/auth/me')).body.user.permissions).toEqual(['costs.read']);

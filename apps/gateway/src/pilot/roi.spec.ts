@@ -6,7 +6,7 @@ import { gateway } from '../gateway.harness';
 describe('GET /api/pilot/roi', () => {
   let harness: Harness;
   let tenant: Tenant;
-  // In Chicago, it is 23:30 on 19 March 2026.
+  // Time of the stopped clock: 23:30 on 19 March 2026 in Chicago.
   const clock = new FakeClock(new Date('2026-03-20T04:30:00Z'));
 
   beforeAll(async () => {

@@ -11,7 +11,7 @@ export interface Machine {
   id: string;
   client: HttpClient;
   bootId: string;
-  /** Its own price in USD per hour; null if the organization's price applies. */
+  /** Price of the machine in USD per hour; null if the organization's price applies. */
   hourly: number | null;
 }
 

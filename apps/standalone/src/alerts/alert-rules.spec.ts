@@ -117,7 +117,8 @@ describe('alert rules', () => {
   });
 
   it('an alert is acknowledged once, by a member but not by a viewer, and stays open', async () => {
-    // The loop resolves alerts of states that do not hold; a failed run stays until a run of its workflow completes.
+    // The loop resolves alerts about states that no longer apply. An alert about a failed run stays open until a run of
+    // the workflow completes.
     await fixture.enableRule('run_failed');
     const id = await insertAlert('run_failed');
     const { as, api } = fixture.tenant;

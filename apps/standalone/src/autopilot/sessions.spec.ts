@@ -172,7 +172,7 @@ describe('a session of the autopilot', () => {
     expect(await readPaused(third)).toMatchObject({ pausedFor: { reason: 'one_time_code' }, metrics });
     const { sessionId } = third;
     const resumeWith = (stepOverride: object) => third.act({ action: 'resume', sessionId, stepOverride });
-    // If the code of a user fails, the session pauses again, without a model call.
+    // If Python code that a user entered fails, the session pauses again without a model call.
     browsers.look = () => ({});
     browsers.attempt = () => ({ outcome: 'failed', why: 'code', error: 'page has no fil; did you mean fill?' });
     expect(await resumeWith({ code: 'page.fil("#code", "1")' })).toMatchObject({ status: 202 });

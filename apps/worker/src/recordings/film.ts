@@ -32,7 +32,7 @@ export class Film {
     return new Film(file, ['-f', 'x11grab', '-framerate', '10', '-i', env['DISPLAY']!], env, false);
   }
 
-  /** Records the images that are passed to show(), of any size. */
+  /** Records the images that are passed to showPicture(), of any size. */
   static recordImages(file: string, env: Record<string, string>): Film {
     const { width, height } = size;
     const fit = `scale=${width}:${height}:force_original_aspect_ratio=decrease,pad=${width}:${height}:(ow-iw)/2:(oh-ih)/2`;

@@ -78,7 +78,7 @@ export class Redactor {
     return { spans, heldFrom: cut ? Math.min(cut.start, heldFrom) : heldFrom, heldLength: held };
   }
 
-  /** Returns the text from `start` to `end`, with the mark in place of each span. */
+  /** Returns the text from `start` to `end`, with the redaction mark in place of each span. */
   coverSpans(raw: string, spans: Span[], start: number, end: number): string {
     let text = '';
     let at = start;

@@ -144,7 +144,7 @@ export class FakeService {
     const response = await fetch(`${body.tunnelHostname}/commands`, {
       method: 'POST',
       body: text,
-      // A new connection, because the worker may close an idle connection just when it is used again.
+      // Opens a new connection, because the worker may close an idle connection just when it is used again.
       headers: {
         connection: 'close',
         ...(headers ?? { 'x-service-signature': signText(this.signingSecret, text, Date.now()) }),

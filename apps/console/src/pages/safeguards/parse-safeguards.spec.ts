@@ -18,7 +18,7 @@ describe('the page of safeguards', () => {
       expect(tests.length).toBeGreaterThan(1);
       for (const { file, name } of tests)
         expect([file, name]).toEqual([expect.stringMatching(/\.spec\.ts$/), expect.not.stringMatching(/%|\$/)]);
-      // The page shows these marks as they are, because it understands only code.
+      // The page would show these Markdown marks as characters, because it supports only the marks for code.
       expect(product + operator).not.toMatch(/\*|\]\(|\n/);
       expect((product + operator).split('`').length % 2).toBe(1);
     }

@@ -7,7 +7,7 @@ import { showErrorToast } from '../../ui/toast';
 
 interface LiveScreenProps {
   jobId: string;
-  /** Whether the user can use the browser. */
+  /** Whether the user can click and type in the shown browser. */
   usable: boolean;
   /** Shown while there is no image of the browser. */
   children: ReactNode;
