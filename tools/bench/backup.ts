@@ -61,16 +61,16 @@ async function compareBackupTools(
   const tools = await findPostgresTools(server);
 
   const dump = join(folder, 'pg_dump');
-  const dumpMs = tools && (await measure(() => tools.dump(stack.databaseUrl, dump)));
+  const dumpMs = tools && (await measureMs(() => tools.dump(stack.databaseUrl, dump)));
   const launches = await startLaunches(stack);
-  const before = await launches.measureMs(() => launches.sendFor(secondsBefore));
+  const before = await launches.measureRoutes(() => launches.sendFor(secondsBefore));
   const identity = await generateX25519Identity();
   const recipient = await identityToRecipient(identity);
   const place = new FolderPlace(join(folder, 'backups'));
   const storage = createStorage(environment);
   let backupMs = 0;
-  const during = await launches.measureMs(async () => {
-    backupMs = await measure(() =>
+  const during = await launches.measureRoutes(async () => {
+    backupMs = await measureMs(() =>
       launches.sendDuring(
         takeBackup({
           ...{ place, storage, environment, version, jobs, databaseUrl: stack.databaseUrl },
@@ -86,8 +86,8 @@ async function compareBackupTools(
   await storage.onApplicationShutdown();
 
   const restoredByTool = tools && (await createDatabase(server));
-  const restoreToolMs = tools && (await measure(() => tools.restore(restoredByTool!, dump)));
-  const restoreMs = await measure(async () =>
+  const restoreToolMs = tools && (await measureMs(() => tools.restore(restoredByTool!, dump)));
+  const restoreMs = await measureMs(async () =>
     restoreBackup({
       place,
       keys: { recipients: [], identities: [identity] },
@@ -194,7 +194,7 @@ async function startLaunches(stack: BenchStack) {
       while (!isDone) await sendFor(1);
       return done;
     },
-    measureMs: async (work: () => Promise<unknown>) => {
+    measureRoutes: async (work: () => Promise<unknown>) => {
       routes = new Routes();
       await work();
       await routes.waitUntilAnswered();
@@ -204,7 +204,7 @@ async function startLaunches(stack: BenchStack) {
   };
 }
 
-async function measure(work: () => Promise<unknown>): Promise<number> {
+async function measureMs(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   await work();
   return performance.now() - began;

@@ -39,10 +39,10 @@ describe('runs on one account if the process is killed', () => {
   let pool: Pool;
   let service: ServiceProcess;
   let admin: HttpClient;
-  let startService: HttpClient;
+  let worker: HttpClient;
   const prefix = `t${randomBytes(6).toString('hex')}`;
 
-  const start = async () => {
+  const startService = async () => {
     const env = {
       ...{ OUTBOX_SWEEP_MS: '200', OUTBOX_REPUBLISH_MS: '2000', DISPATCH_SWEEP_MS: '500', LOG_LEVEL: 'warn' },
       ...{ BOOTSTRAP_ORGANIZATION: 'First', BOOTSTRAP_ADMIN_EMAIL: 'one@example.com' },
@@ -67,9 +67,9 @@ describe('runs on one account if the process is killed', () => {
     for (const [pausePoint, trigger] of Object.entries(pausePointTriggers)) {
       await pool.query(`${trigger} FOR EACH ROW EXECUTE FUNCTION wait_at_account_pause_point('${pausePoint}')`);
     }
-    await start();
+    await startService();
     const { secret } = (await admin.post('/api/api-keys', { name: 'machines', scope: 'worker' })).body;
-    startService = new HttpClient(service.url).with({ 'x-api-key': secret });
+    worker = new HttpClient(service.url).with({ 'x-api-key': secret });
   });
   afterAll(async () => {
     await service?.end('SIGKILL');
@@ -100,7 +100,7 @@ describe('runs on one account if the process is killed', () => {
     }
     await keeper.query('SELECT pg_advisory_unlock($1, hashtext($2))', [kind, pausePoint]);
     keeper.release();
-    await start();
+    await startService();
   }
 
   it('a portal account is used by one run at a time and is free at the end, at whatever point a process is killed', async () => {
@@ -131,7 +131,7 @@ describe('runs on one account if the process is killed', () => {
     const waitForAccountHolder = () =>
       waitFor('a run to have the account', async () => (await findAccountHolders())[0], 30_000);
     const reportCompletion = (jobId: string) =>
-      startService.at(service.url).post('/api/job-webhook', { jobId, status: 'completed' });
+      worker.at(service.url).post('/api/job-webhook', { jobId, status: 'completed' });
 
     await killAtPausePoint('assignment', launchAll);
     // The client repeats the launches whose commit or response was lost.

@@ -38,10 +38,8 @@ describe('the nightly reconciliation', () => {
       [off.organizationId, count],
     );
   const readReconciliation = async () => (await off.sql('SELECT * FROM feedback_reconciliation'))[0];
-  const requestCounts = async () =>
-    (await off.sql('SELECT armed FROM feedback_work_item')).map(
-      ({ armed: countSyncRequests }) => countSyncRequests as number,
-    );
+  const readSyncRequestCounts = async () =>
+    (await off.sql('SELECT armed FROM feedback_work_item')).map(({ armed }) => armed as number);
 
   it('an interrupted reconciliation of feedback resumes at its cursor, and requests each sync once', async () => {
     const { db } = off.harness;
@@ -61,7 +59,7 @@ describe('the nightly reconciliation', () => {
       armed: 1203,
       finishedAt: null,
     });
-    expect(new Set(await requestCounts())).toEqual(new Set([2]));
+    expect(new Set(await readSyncRequestCounts())).toEqual(new Set([2]));
   });
 
   it('a reconciliation of feedback is finished when all items are synced, not when their syncs are requested', async () => {

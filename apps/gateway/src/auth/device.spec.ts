@@ -20,10 +20,10 @@ describe('a program that signs in through a browser', () => {
   const startSignIn = async (body: object = { device_name: 'muster on front-desk-3' }) =>
     (await harness.http.post('/api/auth/device', body)).body;
   const pollToken = (device_code: string) => harness.http.post('/api/auth/device/token', { device_code });
-  const pollRefusal = async (device_code: string) => {
-    const { status: readPollRefusal, body } = await pollToken(device_code);
+  const readPollRefusal = async (device_code: string) => {
+    const { status, body } = await pollToken(device_code);
     expect(body.code).toBe(body.error);
-    return [readPollRefusal, body.error];
+    return [status, body.error];
   };
   const answerDeviceRequest = (userCode: string, allow: boolean, by = tenant.as.member) =>
     by.post('/api/auth/device/answer', { userCode, allow });
@@ -45,7 +45,7 @@ describe('a program that signs in through a browser', () => {
       expires_in: 600,
       interval: 5,
     });
-    expect(await pollRefusal(codes.device_code)).toEqual([400, 'authorization_pending']);
+    expect(await readPollRefusal(codes.device_code)).toEqual([400, 'authorization_pending']);
     const typed = codes.user_code.toLowerCase().replace('-', ' ');
     expect((await tenant.as.viewer.get(`/api/auth/device?userCode=${encodeURIComponent(typed)}`)).body).toEqual({
       userCode: codes.user_code,
@@ -58,7 +58,7 @@ describe('a program that signs in through a browser', () => {
     expect((await answerDeviceRequest(typed, true)).status).toBe(404);
     const fetched = await pollToken(codes.device_code);
     expect(fetched.body).toEqual({ access_token: expect.stringMatching(/^msk_/), token_type: 'Bearer' });
-    expect(await pollRefusal(codes.device_code)).toEqual([400, 'expired_token']);
+    expect(await readPollRefusal(codes.device_code)).toEqual([400, 'expired_token']);
 
     const me = (await harness.http.withKey(fetched.body.access_token).get('/api/auth/me')).body;
     expect(me).toMatchObject({ user: { role: 'member' }, organization: { id: tenant.organizationId } });
@@ -72,12 +72,12 @@ describe('a program that signs in through a browser', () => {
   it('a device sign-in is refused if it was denied, or if its code is unknown or has expired', async () => {
     const denied = await startSignIn({});
     expect((await answerDeviceRequest(denied.user_code, false)).status).toBe(200);
-    expect(await pollRefusal(denied.device_code)).toEqual([400, 'access_denied']);
+    expect(await readPollRefusal(denied.device_code)).toEqual([400, 'access_denied']);
     const late = await startSignIn({ client_id: 'muster' });
     clock.advance(600_001);
-    expect(await pollRefusal(late.device_code)).toEqual([400, 'expired_token']);
+    expect(await readPollRefusal(late.device_code)).toEqual([400, 'expired_token']);
     expect((await answerDeviceRequest(late.user_code, true)).status).toBe(404);
-    expect(await pollRefusal('mdl_of-nobody')).toEqual([400, 'expired_token']);
+    expect(await readPollRefusal('mdl_of-nobody')).toEqual([400, 'expired_token']);
     expect((await purgeExpiredCredentials(harness.db, clock.now())).deviceLogins).toBeGreaterThan(0);
     expect(
       (await harness.http.post('/api/auth/device/token', { device_code: 'x', grant_type: 'password' })).status,
@@ -90,13 +90,13 @@ describe('a program that signs in through a browser', () => {
     const { device_code } = await startSignIn();
     await pollToken(device_code);
     clock.advance(5_000);
-    expect(await pollRefusal(device_code)).toEqual([400, 'authorization_pending']);
+    expect(await readPollRefusal(device_code)).toEqual([400, 'authorization_pending']);
     clock.advance(1_000);
-    expect(await pollRefusal(device_code)).toEqual([400, 'slow_down']);
+    expect(await readPollRefusal(device_code)).toEqual([400, 'slow_down']);
     clock.advance(5_000);
-    expect(await pollRefusal(device_code)).toEqual([400, 'slow_down']);
+    expect(await readPollRefusal(device_code)).toEqual([400, 'slow_down']);
     clock.advance(15_000);
-    expect(await pollRefusal(device_code)).toEqual([400, 'authorization_pending']);
+    expect(await readPollRefusal(device_code)).toEqual([400, 'authorization_pending']);
   });
 
   it('a device sign-in is approved once and returns its key once, also to concurrent requests', async () => {
@@ -123,7 +123,7 @@ describe('a program that signs in through a browser', () => {
     await answerDeviceRequest(waiting.user_code, true, session);
     await as.admin.patch(`/api/users/${dana.id}`, { disabled: true });
     expect((await ofDana.get('/api/auth/me')).status).toBe(401);
-    expect(await pollRefusal(waiting.device_code)).toEqual([400, 'access_denied']);
+    expect(await readPollRefusal(waiting.device_code)).toEqual([400, 'access_denied']);
   });
 
   it('a password change revokes the keys of the user’s device sign-ins; the user stays signed in', async () => {

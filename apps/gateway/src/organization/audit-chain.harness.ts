@@ -17,7 +17,7 @@ export class ChainHarness {
 
   static async start(): Promise<ChainHarness> {
     const state = { offset: 0 };
-    const clock = { getNow: () => new Date(Date.now() + state.offset) };
+    const clock = { now: () => new Date(Date.now() + state.offset) };
     return new ChainHarness(await startHarness({ ...gateway, clock }), state);
   }
 
@@ -25,18 +25,18 @@ export class ChainHarness {
     return this.harness.db;
   }
 
-  now(): Date {
+  getNow(): Date {
     return new Date(Date.now() + this.state.offset);
   }
 
   formatDay(offsetDays = 0): string {
-    return new Date(this.now().getTime() + offsetDays * dayMs).toISOString().slice(0, 10);
+    return new Date(this.getNow().getTime() + offsetDays * dayMs).toISOString().slice(0, 10);
   }
 
   /** Moves the clock to the next day, `ms` milliseconds after midnight. */
   moveToNextDay(ms: number): void {
-    const midnight = Math.floor(this.now().getTime() / dayMs + 1) * dayMs;
-    this.state.offset += midnight + ms - this.now().getTime();
+    const midnight = Math.floor(this.getNow().getTime() / dayMs + 1) * dayMs;
+    this.state.offset += midnight + ms - this.getNow().getTime();
   }
 
   advanceClock(ms: number): void {
@@ -98,7 +98,7 @@ export class ChainHarness {
   }
 
   closeDaysOnce(): Promise<{ closed: number }> {
-    return closeDays(this.db, this.now(), new Round('test'));
+    return closeDays(this.db, this.getNow(), new Round('test'));
   }
 
   async findFaults(organizationId: string): Promise<string[]> {

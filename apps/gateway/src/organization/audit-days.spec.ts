@@ -139,7 +139,8 @@ describe('the days of the audit trail and the access log', () => {
       days.push([chain.formatDay(), await chain.readDayProof(tenant, chain.formatDay())] as const);
       await closeToday();
     }
-    const purgeExpired = () => purgeExpiredCredentials(chain.db, chain.now(), { retention: { audit: 2, access: 2 } });
+    const purgeExpired = () =>
+      purgeExpiredCredentials(chain.db, chain.getNow(), { retention: { audit: 2, access: 2 } });
     const { accesses, audits } = await purgeExpired();
     expect(accesses).toBeGreaterThan(0);
     expect(audits).toBeGreaterThan(0);
@@ -151,7 +152,7 @@ describe('the days of the audit trail and the access log', () => {
     expect(await chain.findFaults(tenant.organizationId)).toEqual([]);
     const unclosed = chain.formatDay();
     await chain.insertAuditEntry(tenant.organizationId, 'open');
-    await purgeExpiredCredentials(chain.db, new Date(chain.now().getTime() + 30 * dayMs), {
+    await purgeExpiredCredentials(chain.db, new Date(chain.getNow().getTime() + 30 * dayMs), {
       retention: { audit: 1, access: 1 },
     });
     expect((await chain.listDayRows(tenant, 'audit', unclosed)).length).toBeGreaterThan(0);
@@ -171,7 +172,7 @@ describe('the days of the audit trail and the access log', () => {
       );
     }
     await closeToday();
-    await purgeExpiredCredentials(chain.db, chain.now(), { retention: { audit: 0, access: 1 } });
+    await purgeExpiredCredentials(chain.db, chain.getNow(), { retention: { audit: 0, access: 1 } });
     const rows = await chain.db.query('system', 'SELECT id FROM access_entry WHERE id = ANY($1)', [ids]);
     expect(rows).toEqual([{ id: ids[1] }]);
   });
