@@ -97,7 +97,10 @@ interface Route {
   matches: { type: string; value: string }[];
 }
 
-/** Exact matches first, then the first regular expression. Matching a part or the whole path gives the same result. */
+/**
+ * Selects an exact match, or else the first regular expression. Matching a part or the whole path gives the same
+ * result.
+ */
 function findAppByRoute(order: { type: string; value: string; app: string }[], path: string): string | undefined {
   const exact = order.find(({ type, value }) => type === 'Exact' && value === path);
   return (exact ?? order.find(({ type, value }) => type === 'RegularExpression' && new RegExp(value).test(path)))?.app;
@@ -115,7 +118,8 @@ function parseLocations(conf: string): Location[] {
 }
 
 /**
- * The order of nginx: exact; the longest prefix if it has ^~; regular expressions in file order; the longest prefix.
+ * Selects a location as nginx does: an exact match; else the longest prefix if it has ^~; else the first regular
+ * expression in the file; else the longest prefix.
  */
 function findAppByNginx(locations: Location[], path: string): string | undefined {
   const exact = locations.find(({ modifier, match }) => modifier === '=' && match === path);
@@ -140,7 +144,10 @@ interface IngressRule {
   app: string;
 }
 
-/** Like an ingress controller: paths are regular expressions without case, anchored at the start, the longest first. */
+/**
+ * Selects a rule as an ingress controller does: paths are case-insensitive regular expressions, anchored at the start,
+ * the longest first.
+ */
 function findAppByIngress(rules: IngressRule[], path: string): string | undefined {
   return [...rules]
     .sort((a, b) => b.path.length - a.path.length)

@@ -64,7 +64,8 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
 
     receiver = createServer((request, response) => {
       received.push(String(request.headers['webhook-id']));
-      // In this second, a replica that trusted its own clock instead of the database's would send the delivery again.
+      // The answer is delayed for a second, in which a replica that trusted its own clock would send the delivery
+      // again.
       setTimeout(() => response.writeHead(204).end(), 1000);
     });
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));

@@ -8,7 +8,10 @@ import { findProcesses, Start } from './npm-start';
 
 jest.setTimeout(240_000);
 
-/** Only in the long form, because it waits for minutes of the real clock. The specs of the library fake the clock. */
+/**
+ * Runs these tests only in the long form, because they wait for minutes of the real clock. The specs of the library
+ * fake the clock.
+ */
 const describeInMinutes = isLongRun() ? describe : describe.skip;
 
 describeInMinutes('a schedule of an agent whose machine is off', () => {

@@ -148,7 +148,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
       );
       return costs === runs && messages === 0;
     });
-  /** The usage counter, with its differences from the events and costs. */
+  /** Reads the usage counter, with the number of uncounted usage events and its difference from the costs. */
   const readUsageCounter = () =>
     queryRow(`SELECT runs::int, completed::int, (SELECT count(*)::int FROM usage_event WHERE NOT counted) AS uncounted,
            (SELECT sum(total_micros) FROM run_cost)::int - spend_micros::int AS difference FROM usage_counter`);

@@ -224,12 +224,12 @@ describe('retention', () => {
     };
     const first = await dropPartitionsAt(now);
     expect(first.left).toBeLessThan(5002);
-    // A second round at the same time reads only the settings of each organization.
+    // A second round at the same time reads only the settings of each organization, because no further row has expired.
     const [{ count }] = await querySql('SELECT count(*)::int AS count FROM organization_settings');
     const again = await dropPartitionsAt(now);
     expect(again.left).toBe(first.left);
     expect(again.looked).toBeLessThanOrEqual(2 * count);
-    // This round reads the rows that expired within ten more days, and the rows that may expire next.
+    // A round ten days later reads the rows that have expired since, and the rows that may expire next.
     const later = await dropPartitionsAt(new Date(now.getTime() + 10 * 86_400_000));
     expect(first.left - later.left).toBeGreaterThan(30);
     expect(later.looked).toBeLessThan(2000);

@@ -69,7 +69,7 @@ function countResources() {
   return counts;
 }
 
-/** Each object that all test files share, with its name and the functions that it had when it was first seen. */
+/** Objects that all test files share, each with its name and the functions that it had when it was first seen. */
 const remembered = new Map();
 const rememberedModules = new Set();
 const globals = { console, Date, Math, JSON, 'process.stdout': process.stdout };

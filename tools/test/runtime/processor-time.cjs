@@ -25,8 +25,8 @@ function childrenSeconds() {
 }
 
 /**
- * From /proc, because Node reports only the sum of all threads. The fields follow the program's name, which may contain
- * spaces.
+ * Reads /proc, because Node reports only the sum of all threads. The fields follow the program's name, which may
+ * contain spaces.
  */
 function readSecondsFrom(file) {
   const fields = readFileSync(file, 'latin1').split(') ').at(-1).split(' ').map(Number);

@@ -23,7 +23,7 @@ export function findSystemd(configHome: string): Systemd | null {
   try {
     callProgram('systemctl', ['--user', 'show-environment']);
   } catch {
-    // This user has no systemd session, for example after su.
+    // A user has no systemd session after `su`, for example.
     return null;
   }
   return { scope: 'user', folder: join(configHome, 'systemd/user'), call: callProgram };

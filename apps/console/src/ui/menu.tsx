@@ -32,7 +32,7 @@ export function Menu({ label, icon, actions, head }: MenuProps) {
     setOpenedBy(by);
     setOpen(!isOpen);
   };
-  // Like the trigger of Radix: the pointer opens the menu when it is pressed, so that one gesture can pick an action.
+  // As in Radix, pressing the pointer opens the menu before it is released, so that one gesture can choose an action.
   const onPointerDown = (event: PointerEvent) => {
     if (event.button !== 0 || event.ctrlKey) return;
     // The button must not take the focus from the menu.

@@ -53,7 +53,7 @@ export class ChaosNetwork {
   readonly serverErrors: string[] = [];
   /** URLs of the processes of each app. Each request is sent to the next process of its app. */
   readonly apps = new Map<ServiceApp, string[]>();
-  /** If true, the network delivers every message once, in order and unchanged. */
+  /** Whether the network delivers every message once, in order and unchanged. */
   isCalm = false;
   private readonly traps = new Set<{ at: Boundary; spring: () => void }>();
   private readonly inProgress = new Set<Promise<unknown>>();

@@ -61,7 +61,7 @@ export class Hand {
   private async click(element: Locator): Promise<void> {
     const { width: windowWidth } = this.page.viewportSize()!;
     await waitFor(`${element.toString()} to be inside the window`, async () => {
-      // Repeated, because the navigation scrolls to the current page while the page loads.
+      // Each attempt scrolls again, because the navigation scrolls to the current page while the page loads.
       await element.scrollIntoViewIfNeeded();
       const { x, width } = (await element.boundingBox())!;
       return x >= -1 && x + width <= windowWidth + 1;

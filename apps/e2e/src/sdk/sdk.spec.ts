@@ -33,7 +33,8 @@ describe('the SDK package, installed as a user does', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-sdk-'));
-    // Not synchronous: in a blocked process, connections that the service closes would still look usable.
+    // The program is not run synchronously, because a blocked process would not notice connections that the service
+    // closes.
     const packed = await runProgram(process.execPath, [join(root, 'libs/sdk/pack.mjs'), join(folder, 'packed')]);
     process.stdout.write(packed.stdout);
     const tarball = readdirSync(join(folder, 'packed')).find((name) => name.endsWith('.tgz'))!;

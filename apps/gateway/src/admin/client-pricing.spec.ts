@@ -286,7 +286,7 @@ describe('client pricing', () => {
     const id = await makeRun(claim('1', 'A'));
     const { body } = await backfill(id, { create_default_model: true });
     await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 });
-    // In Auckland, the organization’s time zone, this is 11 January.
+    // In Auckland, the organization’s time zone, this time is on 11 January.
     const at = '2026-01-10T11:30:00.000Z';
     const metricId = smallestIdAt(new Date(at));
     const owner = new Client({ connectionString: harness.databaseUrl });

@@ -21,7 +21,10 @@ jest.setTimeout(120_000);
 /** Run limit while two ways to launch compete for it. Each test tries more launches than the limit allows. */
 const pairLimit = 6;
 
-/** Every launch locks the agent and the organization. Two ways that lock them in opposite orders could deadlock. */
+/**
+ * Every launch locks the agent and the organization. Two ways to launch that lock them in opposite orders could
+ * deadlock.
+ */
 describe('launches near a limit', () => {
   let harness: Harness;
   let tenant: Tenant;
@@ -201,7 +204,8 @@ describe('launches near a limit', () => {
   it('a launch that Postgres rolls back in each of five attempts is answered 503 with Retry-After', async () => {
     await resetUsageAndSetLimits(null);
     const owner = await createOwnerDataSource(harness.databaseUrl).initialize();
-    // Without the limit of migrations, these statements wait for an autovacuum of the table.
+    // Turns off the lock timeout of migrations, because these statements may have to wait for an autovacuum of the
+    // table.
     await owner.query(`
       SET lock_timeout = 0;
       CREATE SEQUENCE attempts;

@@ -98,7 +98,7 @@ describe('GET /api/pilot/roi', () => {
       ...body,
       source: 'computed',
     });
-    // In a range that starts later, the job counts on its first day in that range.
+    // If the range starts after the job's first day, the job is counted on its first day within the range.
     expect((await requestRoi('from=2026-03-11&to=2026-03-12')).body).toMatchObject({
       jobs: 1,
       cost: { computeUsd: 0.5 },

@@ -67,7 +67,7 @@ describe('a run summary', () => {
           stop_events: [stop],
         },
       },
-      // This body mixes the spellings, and has some fields with equal values in both spellings.
+      // This body mixes camel case and snake case, and has some fields with equal values in both.
       {
         practiceRunSummary: {
           batch_summary: { batchId: 'e3', batch_id: 'e3', ...camel, ...snake, startedAt: snake.started_at },

@@ -70,7 +70,7 @@ describe('Redaction', () => {
         ]) {
           const text = new Redactor([secret]).redactText(encoded);
           expect(text).toContain('[redacted]');
-          // Only characters that also encode neighbouring bytes remain.
+          // Of the secret's base64 text, only characters that also encode neighbouring bytes remain.
           expect(text.replace('[redacted]', '').replaceAll('\n', '').length).toBeLessThanOrEqual(whole.length - 46 + 4);
         }
       }),

@@ -87,7 +87,7 @@ export class RunScreen {
     this.isWatched = watched;
     clearTimeout(this.retry);
     if (watched) {
-      // Another person may have joined, who needs an image even if the page does not change.
+      // Another person may have started to watch, who needs an image even if the page does not change.
       const opened: Promise<unknown> = this.screencast?.then((open) => open.captureImage()) ?? this.openScreencast();
       opened.catch((error: unknown) => this.logFailure('could not show the browser of the run', error));
       return;

@@ -72,7 +72,7 @@ const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 export interface RawRequest {
   endpoint: string;
   method: string;
-  /** Sent unchanged. Client libraries would normalize the path. */
+  /** Path that is sent unchanged; client libraries would normalize it. */
   path: string;
   headers?: Record<string, string>;
   body?: string | Buffer;

@@ -12,7 +12,10 @@ interface QuestionCardProps {
   withRun?: boolean;
   /** Shows the browser of the run as it is now instead of the screenshot, if the run has one. */
   live?: boolean;
-  /** Called after each click and key. Not on focus, after which the list could move while the pointer is pressed. */
+  /**
+   * Called after each click and key press. It is not called on focus, because the list could then move while the
+   * pointer is pressed.
+   */
   onTouched?: () => void;
 }
 

@@ -80,7 +80,10 @@ interface RunFormProps {
   onOpenChange: (open: boolean) => void;
 }
 
-/** Mounted each time that the dialog opens, so that each opening has its own idempotency key and starts another run. */
+/**
+ * The form is mounted each time the dialog opens, so that each opening has its own idempotency key and starts another
+ * run.
+ */
 function RunForm({ workflow, agentId, target, values: initial = {}, onOpenChange }: RunFormProps) {
   const navigate = useNavigate();
   const client = useQueryClient();
