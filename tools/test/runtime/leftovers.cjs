@@ -28,7 +28,7 @@ class Leftovers {
    * Returns one line for each kind of resource that is left, after waiting for those that are about to end. A service
    * or a browser that test files share (`shares`) lasts until the run ends.
    */
-  async find({ ports = {}, shares = false } = {}) {
+  async findLeftovers({ ports = {}, shares = false } = {}) {
     const listLastingResources = () => [
       ...(shares ? [] : this.findLastingResources()),
       ...this.listOpenConnections(ports),
