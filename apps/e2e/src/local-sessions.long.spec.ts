@@ -199,7 +199,7 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
           toolCalls: [{ status: 'failed', code: 'agent_not_ready', error: expect.stringMatching(/start it manually/) }],
         });
         expect(await readAgentStatus()).toBe('stopped');
-        // Recorded at most once in ten minutes, although two requests were refused.
+        // A refusal is recorded at most once in ten minutes, so the two refused requests cause one entry.
         expect(await listLifecycleEvents()).toEqual(['wake_blocked']);
       },
     );

@@ -60,7 +60,7 @@ function parseBoolean(text: string): boolean | string {
   return text === 'true' || (text === 'false' ? false : text);
 }
 
-/** Returns the choice with the text that a browser sent, in which all line breaks were changed. */
+/** Returns the choice that a browser sent as text, in which the browser has changed all line breaks. */
 function findChoice(choices: string[] | null | undefined, text: string): string {
   return choices?.find((choice) => toPlainNewlines(choice) === text) ?? text;
 }

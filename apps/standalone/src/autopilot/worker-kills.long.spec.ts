@@ -36,7 +36,7 @@ describe(`a session whose worker is killed${noChromium}`, () => {
     await pilot.startWorker();
   };
   const findSessionBrowsers = (sessionId: string) => findProcesses(`MUSTER_RUN_ID=${sessionId}`);
-  const endOf = async (sessionId: string, claim: string): Promise<void> => {
+  const expectOneSubmission = async (sessionId: string, claim: string): Promise<void> => {
     const session = await pilot.waitForStatus(sessionId);
     expect([session.status, session.error, session.pausedFor]).toEqual(['completed', null, null]);
     expect(pilot.portal.countSubmissions(claim)).toBe(1);
@@ -56,7 +56,7 @@ describe(`a session whose worker is killed${noChromium}`, () => {
         kills.push('submitted');
         await killAndStart();
       };
-      await endOf(await pilot.beginSession(pilot.startClaimSession('C-1001')), 'C-1001');
+      await expectOneSubmission(await pilot.beginSession(pilot.startClaimSession('C-1001')), 'C-1001');
       expect(kills).toEqual(['sign-in', 'open-form', 'fill-form', 'send', 'submitted']);
     },
   );
@@ -71,7 +71,7 @@ describe(`a session whose worker is killed${noChromium}`, () => {
         await sleep(random() * 1500);
         await killAndStart();
       }
-      await endOf(sessionId, claim);
+      await expectOneSubmission(sessionId, claim);
     },
   );
 
