@@ -33,7 +33,7 @@ describe('a backup', () => {
       ...(await countRowsByTable(fixture.source.database)),
       recovery_hold: 1,
     });
-    expect(await schemaOf(target.database)).toEqual(await schemaOf(fixture.source.database));
+    expect(await readSchema(target.database)).toEqual(await readSchema(fixture.source.database));
     const [row] = (await fixture.client.query<{ key: string }>('SELECT storage_key AS key FROM artifact LIMIT 1')).rows;
     const restored = await target.storage.read(row!.key);
     expect(restored).toMatchObject({ contentType: 'image/png', size: row!.key.length });
@@ -118,10 +118,10 @@ describe('a backup', () => {
 
 describe('pruning', () => {
   it('the rules for pruning retain the newest backup of each of the newest periods', () => {
-    const at = (text: string) => new Date(text);
+    const parseTime = (text: string) => new Date(text);
     const all = [
       ...['2026-03-02T08:00Z', '2026-03-02T20:00Z', '2026-03-09T08:00Z', '2026-03-10T08:00Z', '2026-03-11T08:00Z'],
-    ].map(at);
+    ].map(parseTime);
     const retained = [...selectRetainedTimes(all, parseKeepRule('daily=2,weekly=2'))].map((each) =>
       each.toISOString().slice(0, 16),
     );
@@ -146,7 +146,7 @@ describe('pruning', () => {
   });
 });
 
-async function schemaOf({ url }: ClonedDatabase): Promise<unknown[]> {
+async function readSchema({ url }: ClonedDatabase): Promise<unknown[]> {
   const reader = await connectTo(url);
   try {
     const { rows } = await reader.query(`

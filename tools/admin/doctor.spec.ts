@@ -14,7 +14,7 @@ describe('muster-admin doctor', () => {
   let client: Client;
   let folder: string;
   let target: ExaminedInstallation;
-  const found = async (changed: Partial<ExaminedInstallation> = {}) =>
+  const listFindings = async (changed: Partial<ExaminedInstallation> = {}) =>
     (await examineInstallation({ ...target, ...changed })).findings.map(({ level, message }) => `${level}: ${message}`);
 
   beforeAll(async () => {
@@ -24,8 +24,16 @@ describe('muster-admin doctor', () => {
     await client.connect();
     const environment = buildTestEnvironment(database.url);
     const storage = createStorage(environment);
-    const close = () => storage.onApplicationShutdown();
-    target = { databaseUrl: database.url, storage, environment, close, version, minFreePercent: 0, now: new Date() };
+    const closeStorage = () => storage.onApplicationShutdown();
+    target = {
+      databaseUrl: database.url,
+      storage,
+      environment,
+      close: closeStorage,
+      version,
+      minFreePercent: 0,
+      now: new Date(),
+    };
   });
   afterAll(async () => {
     await target.close();
@@ -35,7 +43,9 @@ describe('muster-admin doctor', () => {
   });
 
   it('muster-admin doctor reports only that --backups is not set for a healthy installation', async () => {
-    expect(await found()).toEqual([expect.stringMatching(/^warning: The age of the newest backup was not checked/)]);
+    expect(await listFindings()).toEqual([
+      expect.stringMatching(/^warning: The age of the newest backup was not checked/),
+    ]);
   });
 
   it('muster-admin doctor reports what is wrong and what to do, in sentences', async () => {
@@ -55,7 +65,7 @@ describe('muster-admin doctor', () => {
     const place = new FolderPlace(folder);
     const environment = { ...target.environment, MASTER_KEYS: 'k1:short' };
     const first = migrations[0]!.name;
-    expect(await found({ storage: broken, backups: place, environment })).toEqual([
+    expect(await listFindings({ storage: broken, backups: place, environment })).toEqual([
       'fault: MASTER_KEYS: key k1 must be 32 bytes in base64: secrets in the database cannot be decrypted.',
       `fault: 1 migrations of Muster ${version} have not run, the first is ${first}: run them before you start its apps.`,
       expect.stringMatching(/^warning: The database belongs to a newer version than this .*Later1900000000000/),
@@ -71,15 +81,15 @@ describe('muster-admin doctor', () => {
   });
 
   it('muster-admin doctor reports each app that is connected with another version, once', async () => {
-    const connect = async (name: string) => {
+    const connectAs = async (name: string) => {
       const app = new Client({ connectionString: database.url, application_name: name });
       await app.connect();
       return app;
     };
     const names = ['muster-ingest 0.0.9', 'muster-ingest 0.0.9', `muster-gateway ${version}`, 'muster-listener'];
-    const apps = await Promise.all(names.map(connect));
+    const apps = await Promise.all(names.map(connectAs));
     try {
-      expect((await found()).filter((each) => each.includes('The app'))).toEqual([
+      expect((await listFindings()).filter((each) => each.includes('The app'))).toEqual([
         `warning: The app ingest runs version 0.0.9 instead of ${version}: complete or undo the rollout, or use the muster-admin of that version.`,
       ]);
     } finally {
@@ -89,12 +99,12 @@ describe('muster-admin doctor', () => {
 
   it('muster-admin doctor reports a disk with less free space than --min-free', async () => {
     const full = new RegExp(`^fault: The disk of ${folder} has \\d+ % free space, less than 100 %`);
-    expect(await found({ dataDir: folder, minFreePercent: 100 })).toContainEqual(expect.stringMatching(full));
-    expect((await found({ dataDir: folder, minFreePercent: 0 })).join()).not.toContain('The disk');
+    expect(await listFindings({ dataDir: folder, minFreePercent: 100 })).toContainEqual(expect.stringMatching(full));
+    expect((await listFindings({ dataDir: folder, minFreePercent: 0 })).join()).not.toContain('The disk');
   });
 
   it('muster-admin doctor reports a database that does not answer', async () => {
-    expect(await found({ databaseUrl: 'postgres://muster@127.0.0.1:1/muster' })).toEqual([
+    expect(await listFindings({ databaseUrl: 'postgres://muster@127.0.0.1:1/muster' })).toEqual([
       expect.stringMatching(/^fault: The database does not answer \(.+\): start it, or correct DATABASE_URL\.$/),
     ]);
   });

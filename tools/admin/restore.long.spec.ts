@@ -99,8 +99,9 @@ describe('a restore', () => {
     const target = await fixture.createEmptyTarget();
     const { id, takenAt } = await fixture.restoreInto(target);
     const pool = openPool(target.database, 1);
-    const rows = async () => (await pool.query('SELECT backup, saved_at, released_at FROM recovery_hold')).rows;
-    expect(await rows()).toEqual([{ backup: id, saved_at: new Date(takenAt), released_at: null }]);
+    const readRecoveryHolds = async () =>
+      (await pool.query('SELECT backup, saved_at, released_at FROM recovery_hold')).rows;
+    expect(await readRecoveryHolds()).toEqual([{ backup: id, saved_at: new Date(takenAt), released_at: null }]);
     await pool.query("UPDATE schedule SET enabled = true, next_run_at = now() - interval '1 hour'");
     const { rows: schedules } = await pool.query<{ name: string }>('SELECT name FROM schedule');
     const released = await runAdminCommand(['release'], target.environment);
@@ -109,13 +110,13 @@ describe('a restore', () => {
       output: expect.stringContaining(`Released the service that was restored from the backup ${id}; `),
     });
     for (const { name } of schedules) expect(released.output).toContain(`, ${name}, due since `);
-    expect((await rows())[0].released_at).not.toBeNull();
-    const [{ released_at: releasedAt }] = await rows();
+    expect((await readRecoveryHolds())[0].released_at).not.toBeNull();
+    const [{ released_at: releasedAt }] = await readRecoveryHolds();
     expect(await runAdminCommand(['release'], target.environment)).toMatchObject({
       code: 0,
       output: expect.stringMatching(/already released at .*; nothing was changed/),
     });
-    expect((await rows())[0].released_at).toEqual(releasedAt);
+    expect((await readRecoveryHolds())[0].released_at).toEqual(releasedAt);
     expect(await runAdminCommand(['release'], fixture.source.environment)).toMatchObject({
       code: 1,
       output: expect.stringMatching(/nothing to release/),
@@ -147,9 +148,9 @@ describe('a restore', () => {
     const [first, second] = await Promise.all(
       [fixture.folder, join(fixture.root, 'second')].map((each) => chooseBackup(new FolderPlace(each))),
     );
-    const checksums = (tables: Manifest['tables']) =>
+    const listChecksums = (tables: Manifest['tables']) =>
       tables.filter(({ name }) => name !== 'recovery_hold').map(({ name, rows, hash }) => ({ name, rows, hash }));
-    expect(checksums(second!.tables)).toEqual(checksums(first!.tables));
+    expect(listChecksums(second!.tables)).toEqual(listChecksums(first!.tables));
     expect((await readdir(fixture.root)).filter((name) => name.startsWith('data.'))).toEqual([]);
   });
 });

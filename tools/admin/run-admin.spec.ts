@@ -16,14 +16,14 @@ describe('muster-admin', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  const run = async (...args: string[]) => {
+  const runCommand = async (...args: string[]) => {
     const printed = { stdout: '', stderr: '' };
-    const streamTo = (name: keyof typeof printed) =>
+    const createStream = (name: keyof typeof printed) =>
       ({ isTTY: false, write: (text: string) => Boolean((printed[name] += text)) }) as unknown as NodeJS.WriteStream;
-    const streams: Streams = { stdout: streamTo('stdout'), stderr: streamTo('stderr') };
+    const streams: Streams = { stdout: createStream('stdout'), stderr: createStream('stderr') };
     return { code: await runAdmin(args, {}, streams), ...printed };
   };
-  const manifest = (changed: Partial<Manifest> = {}) =>
+  const buildManifest = (changed: Partial<Manifest> = {}) =>
     ({
       formatVersion: manifestFormatVersion,
       id,
@@ -42,21 +42,25 @@ describe('muster-admin', () => {
     [['restore', '--jobs', '0'], '--jobs must be a number'],
   ])('muster-admin %j exits with 2 and prints what is wrong', async (args, sentence) => {
     const from = args[0] === 'doctor' ? [] : ['--from', folder];
-    expect(await run(...args, ...from)).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(sentence) });
+    expect(await runCommand(...args, ...from)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining(sentence),
+    });
   });
 
   it('muster-admin exits with 2 if a command is unknown or the location of the backups is missing', async () => {
-    expect((await run('bakcup')).code).toBe(2);
-    expect(await run('list')).toMatchObject({ code: 2, stderr: expect.stringContaining('--from is missing') });
+    expect((await runCommand('bakcup')).code).toBe(2);
+    expect(await runCommand('list')).toMatchObject({ code: 2, stderr: expect.stringContaining('--from is missing') });
   });
 
   it('muster-admin list --json prints each backup with its time and whether it is complete', async () => {
     const place = new FolderPlace(folder);
-    expect(JSON.parse((await run('list', '--json', '--from', folder)).stdout)).toEqual({ backups: [] });
-    await writeManifest(place, manifest());
+    expect(JSON.parse((await runCommand('list', '--json', '--from', folder)).stdout)).toEqual({ backups: [] });
+    await writeManifest(place, buildManifest());
     const interrupted = '2026-03-02T03-00-00Z';
     await place.write(paths.settings(interrupted), Readable.from([Buffer.from('x')]));
-    const { code, stdout } = await run('list', '--json', '--from', folder);
+    const { code, stdout } = await runCommand('list', '--json', '--from', folder);
     expect([code, JSON.parse(stdout)]).toEqual([
       0,
       {
@@ -70,7 +74,7 @@ describe('muster-admin', () => {
 
   it('a backup of a newer format is refused before its hash is compared', async () => {
     const place = new FolderPlace(folder);
-    await writeManifest(place, manifest({ formatVersion: manifestFormatVersion + 1, version: '9.0.0' }));
+    await writeManifest(place, buildManifest({ formatVersion: manifestFormatVersion + 1, version: '9.0.0' }));
     const path = join(folder, paths.manifest(id));
     const text = await readFile(path, 'utf8');
     await writeFile(path, text.replace(/"sha256": "\w+"/, '"sha256": "of another kind"'));

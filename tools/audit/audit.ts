@@ -14,9 +14,9 @@ if (command !== 'verify') {
 
 void (async () => {
   const { database, close } = await openStartDatabase();
-  const organizations = await existing(database, organizationIds);
+  const organizations = await listExistingOrganizations(database, organizationIds);
   let faults = 0;
-  for (const id of organizations) faults += await verify(database, id);
+  for (const id of organizations) faults += await verifyOrganizationLogs(database, id);
   console.log(
     faults === 0
       ? 'The audit trail and the access log are intact.'
@@ -30,7 +30,7 @@ void (async () => {
 });
 
 /** Returns the ids of all organizations, or the named ones if all of them exist. */
-async function existing(database: Database, named: string[]): Promise<string[]> {
+async function listExistingOrganizations(database: Database, named: string[]): Promise<string[]> {
   const ids: string[] = [];
   for (let after: string[] | null = null; ; after = [ids.at(-1)!]) {
     const page = await listOrganizations(database, { page: { limit: 500, after } });
@@ -42,7 +42,7 @@ async function existing(database: Database, named: string[]): Promise<string[]> 
   return named.length > 0 ? named : ids;
 }
 
-async function verify(database: Database, organizationId: string): Promise<number> {
+async function verifyOrganizationLogs(database: Database, organizationId: string): Promise<number> {
   const { closedDays, rows, faults } = await verifyAuditLogs(database, organizationId);
   for (const fault of faults) console.log(`organization ${organizationId}: ${fault}`);
   if (faults.length === 0)

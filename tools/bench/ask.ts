@@ -10,7 +10,7 @@ import { computePercentile } from './rounds';
 import { chooseSize } from './short';
 
 // Measures the time from the request that answers a question to the answer's arrival at the worker: pushed as a
-// command, and as the response of a worker that polls. Beside it is the time of a plain HTTP round trip on the same
+// command, and as the response of a worker that polls. For comparison, it measures a plain HTTP round trip on the same
 // machine. Then it measures the live screen of a run.
 
 const questions = chooseSize(300, 5);
@@ -30,7 +30,7 @@ void runOnBenchStack(async (stack) => {
   const measured = { plain: [] as number[], pushed: [] as number[], polled: [] as number[] };
   try {
     for (let at = 0; at < questions; at += 1) {
-      measured.plain.push(await measure(() => postJson(`${receiver.url}/plain`, {}, '')));
+      measured.plain.push(await measureMs(() => postJson(`${receiver.url}/plain`, {}, '')));
       measured.pushed.push(await measureAnswer(apps, tenant, () => receiver.waitForCommand()));
       measured.polled.push(
         await measureAnswer(apps, tenant, (path) => getJson(`${ingest.url}${path}?wait=25`, tenant.workerKey)),
@@ -59,13 +59,13 @@ async function measureAnswer(
   const body = { questionKey: randomUUID(), question: 'Which?', kind: 'text', timeoutSeconds: 600 };
   const { questionId } = (await postJson(`${ingest.url}${questionsPath}`, body, workerKey)) as { questionId: string };
   const arrived = arrival(`${questionsPath}/${questionId}`);
-  return measure(async () => {
+  return measureMs(async () => {
     await postJson(`${gateway.url}/api/questions/${questionId}/answer`, { answer: 'this one' }, apiKey);
     await arrived;
   });
 }
 
-async function measure(work: () => Promise<unknown>): Promise<number> {
+async function measureMs(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   await work();
   return performance.now() - began;

@@ -43,34 +43,34 @@ void runOnBenchStack(async (server) => {
     ),
   );
   try {
-    await compare(server, folder, { source: source!.endpoint, target: target!.endpoint });
+    await compareBackupTools(server, folder, { source: source!.endpoint, target: target!.endpoint });
   } finally {
     await Promise.all([source!.stop(), target!.stop()]);
     await rm(folder, { recursive: true, force: true });
   }
 });
 
-async function compare(
+async function compareBackupTools(
   server: BenchStack,
   folder: string,
   endpoints: { source: string; target: string },
 ): Promise<void> {
   const stack = { ...server, databaseUrl: await createDatabase(server, { migrated: true }) };
   const environment = { DATABASE_URL: stack.databaseUrl, ...buildS3Environment(endpoints.source) };
-  await seed(stack.databaseUrl, environment);
+  await insertYearOfData(stack.databaseUrl, environment);
   const tools = await findPostgresTools(server);
 
   const dump = join(folder, 'pg_dump');
-  const dumpMs = tools && (await measure(() => tools.dump(stack.databaseUrl, dump)));
+  const dumpMs = tools && (await measureMs(() => tools.dump(stack.databaseUrl, dump)));
   const launches = await startLaunches(stack);
-  const before = await launches.measure(() => launches.sendFor(secondsBefore));
+  const before = await launches.measureRoutes(() => launches.sendFor(secondsBefore));
   const identity = await generateX25519Identity();
   const recipient = await identityToRecipient(identity);
   const place = new FolderPlace(join(folder, 'backups'));
   const storage = createStorage(environment);
   let backupMs = 0;
-  const during = await launches.measure(async () => {
-    backupMs = await measure(() =>
+  const during = await launches.measureRoutes(async () => {
+    backupMs = await measureMs(() =>
       launches.sendDuring(
         takeBackup({
           ...{ place, storage, environment, version, jobs, databaseUrl: stack.databaseUrl },
@@ -86,8 +86,8 @@ async function compare(
   await storage.onApplicationShutdown();
 
   const restoredByTool = tools && (await createDatabase(server));
-  const restoreToolMs = tools && (await measure(() => tools.restore(restoredByTool!, dump)));
-  const restoreMs = await measure(async () =>
+  const restoreToolMs = tools && (await measureMs(() => tools.restore(restoredByTool!, dump)));
+  const restoreMs = await measureMs(async () =>
     restoreBackup({
       place,
       keys: { recipients: [], identities: [identity] },
@@ -121,7 +121,7 @@ function buildS3Environment(endpoint: string) {
 }
 
 /** Creates the data of a year, and the objects of its artifacts. */
-async function seed(databaseUrl: string, environment: Record<string, string | undefined>): Promise<void> {
+async function insertYearOfData(databaseUrl: string, environment: Record<string, string | undefined>): Promise<void> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   await client.query(`SET session_replication_role = 'replica'; SET synchronous_commit = 'off'`);
@@ -174,7 +174,7 @@ async function startLaunches(stack: BenchStack) {
   const gateway = await startApp('gateway', stack, { INTERNAL_PORT: '0', REDIS_PREFIX: 'backup' });
   let routes = new Routes();
   let sent = 0;
-  const send = () => {
+  const sendLaunch = () => {
     sent += 1;
     const body = {
       workflowId: tenant.workflowId,
@@ -183,7 +183,7 @@ async function startLaunches(stack: BenchStack) {
     };
     return routes.post('launch', `${gateway.url}/api/jobs/launch`, body, { 'x-api-key': tenant.apiKey });
   };
-  const sendFor = (seconds: number) => routes.sendAtRate(launchesPerSecond, seconds, send);
+  const sendFor = (seconds: number) => routes.sendAtRate(launchesPerSecond, seconds, sendLaunch);
   return {
     sendFor,
     /** Sends launches until the work is done, and returns its result. */
@@ -194,7 +194,7 @@ async function startLaunches(stack: BenchStack) {
       while (!isDone) await sendFor(1);
       return done;
     },
-    measure: async (work: () => Promise<unknown>) => {
+    measureRoutes: async (work: () => Promise<unknown>) => {
       routes = new Routes();
       await work();
       await routes.waitUntilAnswered();
@@ -204,17 +204,17 @@ async function startLaunches(stack: BenchStack) {
   };
 }
 
-async function measure(work: () => Promise<unknown>): Promise<number> {
+async function measureMs(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   await work();
   return performance.now() - began;
 }
 
 function printTime(name: string, ms: number, compared: [name: string, ms: number] | null): void {
-  const seconds = (value: number) => `${(value / 1000).toFixed(1)} s`;
-  if (!compared) return console.log(`  ${name}: ${seconds(ms)}`);
+  const formatSeconds = (value: number) => `${(value / 1000).toFixed(1)} s`;
+  if (!compared) return console.log(`  ${name}: ${formatSeconds(ms)}`);
   const ratio = ms / compared[1];
   console.log(
-    `  ${name}: ${seconds(ms)}, ${compared[0]} ${seconds(compared[1])}, ${ratio.toFixed(2)} times, target ${targets.time}: ${ratio <= targets.time ? 'met' : 'not met'}`,
+    `  ${name}: ${formatSeconds(ms)}, ${compared[0]} ${formatSeconds(compared[1])}, ${ratio.toFixed(2)} times, target ${targets.time}: ${ratio <= targets.time ? 'met' : 'not met'}`,
   );
 }

@@ -50,13 +50,13 @@ void runOnBenchStack(async (stack) => {
       if (at > 0) for (const [name, round] of Object.entries(results)) measured[name]!.push(round);
     }
     for (const [name, samples] of Object.entries(measured)) {
-      const medianOfField = (pick: (round: Round) => number) => computeMedian(samples.map(pick));
+      const computeMedianOfField = (pick: (round: Round) => number) => computeMedian(samples.map(pick));
       console.log(
-        `batch of ${rows} rows, ${name}: ${formatMilliseconds(medianOfField(({ ms }) => ms))}; event loop held for at most ` +
-          `${formatMilliseconds(medianOfField(({ maxDelayMs }) => maxDelayMs))} (worst ${formatMilliseconds(
+        `batch of ${rows} rows, ${name}: ${formatMilliseconds(computeMedianOfField(({ ms }) => ms))}; event loop held for at most ` +
+          `${formatMilliseconds(computeMedianOfField(({ maxDelayMs }) => maxDelayMs))} (worst ${formatMilliseconds(
             Math.max(...samples.map(({ maxDelayMs }) => maxDelayMs)),
-          )}); memory grew by ${(medianOfField(({ grownBytes }) => grownBytes) / mebibyte).toFixed(1)} MiB, to ${(
-            medianOfField(({ peakBytes }) => peakBytes) / mebibyte
+          )}); memory grew by ${(computeMedianOfField(({ grownBytes }) => grownBytes) / mebibyte).toFixed(1)} MiB, to ${(
+            computeMedianOfField(({ peakBytes }) => peakBytes) / mebibyte
           ).toFixed(0)} MiB in all, at its peak ` +
           `(median of ${samples.length} rounds)`,
       );

@@ -13,24 +13,32 @@ const run = isLongRun() ? benchmarks : (['launch-latency', 'job-life', 'load'] a
 
 /** Patterns of each benchmark's output. A value that is not a number, such as NaN, matches none of them. */
 const figure = String.raw`\d[\d,]*(?:\.\d+)?`;
-const compared = (name: string, unit: string) => [
+const buildComparisonPatterns = (name: string, unit: string) => [
   new RegExp(`^${name}: ${figure} of the baseline`, 'm'),
   new RegExp(`^  throughput +${figure} ${unit}/s +${figure} ${unit}/s$`, 'm'),
 ];
-const both = (name: string) => new RegExp(`^  ${name} +${figure} ms +${figure} ms$`, 'm');
-const cells = (name: string, count: number) =>
+const buildTwoTimesPattern = (name: string) => new RegExp(`^  ${name} +${figure} ms +${figure} ms$`, 'm');
+const buildCellsPattern = (name: string, count: number) =>
   new RegExp(`^  ${name}(?: +\\(?${figure}\\S*(?: (?:ms|%))?){${count}}$`, 'm');
 
 const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
-  'read-resource': [...compared('read-resource', 'requests'), both('latency p99')],
-  outbox: [...compared('outbox', 'messages'), both('idle latency p50'), both('idle latency p99')],
-  streams: [...compared('streams', 'deliveries'), both('latency p99'), new RegExp(`memory of a stream +${figure} KiB`)],
-  launch: [...compared('launch', 'launches'), both('latency p99')],
+  'read-resource': [...buildComparisonPatterns('read-resource', 'requests'), buildTwoTimesPattern('latency p99')],
+  outbox: [
+    ...buildComparisonPatterns('outbox', 'messages'),
+    buildTwoTimesPattern('idle latency p50'),
+    buildTwoTimesPattern('idle latency p99'),
+  ],
+  streams: [
+    ...buildComparisonPatterns('streams', 'deliveries'),
+    buildTwoTimesPattern('latency p99'),
+    new RegExp(`memory of a stream +${figure} KiB`),
+  ],
+  launch: [...buildComparisonPatterns('launch', 'launches'), buildTwoTimesPattern('latency p99')],
   'launch-latency': [
     new RegExp(`^launch-latency: p50 ${figure} times the baseline`, 'm'),
     new RegExp(`^launch-latency: p99 ${figure} times the baseline`, 'm'),
   ],
-  reservation: [...compared('reservation', 'launches'), both('latency p99')],
+  reservation: [...buildComparisonPatterns('reservation', 'launches'), buildTwoTimesPattern('latency p99')],
   ask: [
     ...['a plain HTTP round trip', 'answer to worker, pushed', 'answer to worker, polled'].map(
       (name) => new RegExp(`^ask: ${name}: p50 ${figure} ms, p99 ${figure} ms`, 'm'),
@@ -40,8 +48,8 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
       'm',
     ),
   ],
-  'job-logs': compared('job-logs', 'entries'),
-  heartbeats: compared('heartbeats', 'heartbeats'),
+  'job-logs': buildComparisonPatterns('job-logs', 'entries'),
+  heartbeats: buildComparisonPatterns('heartbeats', 'heartbeats'),
   schedules: [/^schedules: a scan of 400 takes [\d.]+ times one of 200/m, /launches the 100: [\d.]+ ms to [\d.]+ ms$/m],
   batch: ['JSON', 'CSV', 'cancel'].map((name) => new RegExp(`^batch of 20 rows, ${name}: ${figure} ms; .*held`, 'm')),
   sweeps: ['idle agents', 'stale runs', 'untouched jobs'].map(
@@ -69,7 +77,7 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
     new RegExp(`^ +redis-server +${figure} MiB +${figure} %`, 'm'),
   ],
   'job-life': [
-    ...['muster', 'bare', 'bare-durable', 'muster, six apps'].map((name) => cells(name, 15)),
+    ...['muster', 'bare', 'bare-durable', 'muster, six apps'].map((name) => buildCellsPattern(name, 15)),
     new RegExp(`^  ${figure} flushes, target 4: `, 'm'),
   ],
   imaging: [
@@ -87,9 +95,9 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
     new RegExp(`^chat-stream, 8 at once: first token p50 ${figure} ms, p99 ${figure} ms after`, 'm'),
   ],
   tracing: [
-    ...compared('tracing', 'runs'),
-    both('one alone p50'),
-    both('Node for a run'),
+    ...buildComparisonPatterns('tracing', 'runs'),
+    buildTwoTimesPattern('one alone p50'),
+    buildTwoTimesPattern('Node for a run'),
     /spans that arrived +0 +[1-9]\d*$/m,
   ],
   load: [
@@ -137,7 +145,7 @@ describe('benchmarks with --short', () => {
       const database = await cloneDatabase();
       try {
         const { stdout } = await promisify(execFile)(process.execPath, [main, '--short', name], {
-          env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...serversFor(name, database.url) },
+          env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...getServersFor(name, database.url) },
           timeout: 150_000,
         });
         for (const pattern of expected[name]) expect(stdout).toMatch(pattern);
@@ -156,7 +164,7 @@ describe('benchmarks with --short', () => {
 });
 
 /** `idle` and `console` run without these, because they measure a complete `npm start`. */
-function serversFor(name: string, databaseUrl: string): Record<string, string> {
+function getServersFor(name: string, databaseUrl: string): Record<string, string> {
   return name === 'idle' || name === 'console'
     ? {}
     : { DATABASE_URL: databaseUrl, REDIS_URL: readTestStack().redisUrl };
@@ -165,5 +173,5 @@ function serversFor(name: string, databaseUrl: string): Record<string, string> {
 /** If the peers cannot be installed, the benchmark prints the reason instead. */
 function expectPeers(stdout: string): void {
   if (/^job-life: the peers are skipped because they could not be installed: .+/m.test(stdout)) return;
-  for (const peer of ['dbos', 'graphile-worker', 'pg-boss']) expect(stdout).toMatch(cells(peer, 15));
+  for (const peer of ['dbos', 'graphile-worker', 'pg-boss']) expect(stdout).toMatch(buildCellsPattern(peer, 15));
 }

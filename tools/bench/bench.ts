@@ -18,6 +18,6 @@ for (const name of requested.length ? requested : benchmarks) {
   const { status } = spawnSync(process.execPath, [join(__dirname, `${name}.js`)], { stdio: 'inherit', env });
   failed ||= status !== 0;
 }
-// A missed target does not fail the command, except for figures that would be stored (sizing). A benchmark that does not
-// run does.
+// A missed target does not fail the command, except for figures that would be stored (sizing). A benchmark that cannot
+// run fails the command.
 process.exitCode = failed ? 1 : 0;

@@ -143,12 +143,12 @@ async function findPath(address: string, name: PageName, person: Person): Promis
 }
 
 function printVisits(name: PageName, visits: Visit[]): void {
-  const medianOfField = (field: keyof Visit) => computeMedian(visits.map((visit) => visit[field]));
+  const computeMedianOfField = (field: keyof Visit) => computeMedian(visits.map((visit) => visit[field]));
   const [firstMs, againMs, shift, kilobytes] = [
-    medianOfField('firstMs'),
-    medianOfField('againMs'),
-    medianOfField('shift'),
-    medianOfField('kilobytes'),
+    computeMedianOfField('firstMs'),
+    computeMedianOfField('againMs'),
+    computeMedianOfField('shift'),
+    computeMedianOfField('kilobytes'),
   ];
   const met =
     firstMs <= targets.firstMs &&

@@ -26,7 +26,7 @@ interface Row {
   name: string;
   small: number[];
   large: number[];
-  /** The large organization's request path. */
+  /** Path of the request that is sent to the large organization. */
   path?: string;
   buffers?: number | null;
 }

@@ -108,7 +108,7 @@ function printMeasured(title: string, all: Measured[]): void {
     const executions = one.rounds.reduce((sum, round) => sum + round.executions, 0);
     const formatCpu = (part: keyof Cpu) => formatMs(one.cpu[part] / executions);
     formatLine(one.name, [
-      medianRate(one).toFixed(0),
+      computeMedianRate(one).toFixed(0),
       formatSpread(computeRatios(one, bare)),
       formatMs(computePercentile(latencies, 50)),
       formatMs(computePercentile(latencies, 99)),
@@ -157,7 +157,7 @@ function sumCpu({ cpu, rounds: each }: Measured): number {
   return (cpu.node + cpu.postgres + cpu.redis) / each.reduce((sum, { executions }) => sum + executions, 0);
 }
 
-function medianRate({ rounds: each }: Measured): number {
+function computeMedianRate({ rounds: each }: Measured): number {
   return computeMedian(each.map(({ perSecond }) => perSecond));
 }
 

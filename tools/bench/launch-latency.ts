@@ -76,7 +76,7 @@ function printComparison(percent: number, below: number[], muster: number[]): vo
 
 interface CommandReceiver {
   url: string;
-  /** Called with each arrival's time. */
+  /** Called with the time of each arrival of a command. */
   onArrival: (at: number) => void;
   close(): void;
 }

@@ -171,7 +171,7 @@ function printReport({ routes, samples, used, launched, lost, streamsLost, fault
 }
 
 function printMemory(samples: Sample[]): void {
-  const medianOfQuarter = (at: number, part: keyof Sample) =>
+  const computeMedianOfQuarter = (at: number, part: keyof Sample) =>
     computeMedian(
       samples
         .slice(Math.floor((samples.length * at) / 4), Math.ceil((samples.length * (at + 1)) / 4))
@@ -182,7 +182,7 @@ function printMemory(samples: Sample[]): void {
     ['service', 'memory of the service'],
     ['servers', 'memory of Postgres and Redis'],
   ] as const) {
-    const quarters = [0, 1, 2, 3].map((at) => medianOfQuarter(at, part));
+    const quarters = [0, 1, 2, 3].map((at) => computeMedianOfQuarter(at, part));
     const growth = quarters[3]! / quarters[1]!;
     const verdict = part === 'service' ? `, target ${growthTarget}: ${growth <= growthTarget ? 'met' : 'not met'}` : '';
     console.log(

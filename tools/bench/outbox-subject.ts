@@ -52,7 +52,7 @@ void (async () => {
   });
 })();
 
-/** No sweep runs here, so a row that remains was lost. */
+/** This program runs no sweep, so a message whose row remains was lost. */
 async function waitUntilDrained(database: Database): Promise<void> {
   for (let attempt = 0; attempt < 5000; attempt += 1) {
     const left = await database.query('system', 'SELECT FROM outbox LIMIT 1', [], 'outbox_any');

@@ -17,12 +17,13 @@ void runOnBenchStack(async (stack) => {
     await startProgram('outbox-baseline', stack),
     await startProgram('outbox-subject', stack),
   ];
-  const askTogether = (child: Child) => () => askChild<Round>(child, { messages: chooseSize(5000, 50), producers });
-  const askIdle = async (child: Child) =>
+  const createRoundQuestion = (child: Child) => () =>
+    askChild<Round>(child, { messages: chooseSize(5000, 50), producers });
+  const measureIdleLatency = async (child: Child) =>
     (await askChild<{ latenciesMs: number[] }>(child, { oneByOne: chooseSize(500, 5) })).latenciesMs;
   try {
-    const compared = await runInTurns(7, askTogether(baseline), askTogether(subject));
-    const latency = [await askIdle(baseline), await askIdle(subject)].map(
+    const compared = await runInTurns(7, createRoundQuestion(baseline), createRoundQuestion(subject));
+    const latency = [await measureIdleLatency(baseline), await measureIdleLatency(subject)].map(
       (values) => (percent: number) => formatMilliseconds(computePercentile(values, percent)),
     );
     printReport({ name: 'outbox', target: 0.6, unit: 'messages' }, compared, [

@@ -36,16 +36,16 @@ class Subject {
     private readonly dispatch: Dispatch,
   ) {}
 
-  async answer(question: PlacementQuestion): Promise<PlacementAnswer> {
+  async answerQuestion(question: PlacementQuestion): Promise<PlacementAnswer> {
     const answer: PlacementAnswer = { ms: [], statements: 0, looked: 0 };
-    const agents = await this.query<{ id: string }>('SELECT id FROM agent WHERE organization_id = $1 ORDER BY id', [
+    const agents = await this.querySql<{ id: string }>('SELECT id FROM agent WHERE organization_id = $1 ORDER BY id', [
       question.organizationId,
     ]);
     for (let at = 0; at < question.starts; at += question.concurrency) {
       const agentIds = Array.from({ length: question.concurrency }, () => agents[this.next++ % agents.length]!.id);
-      await this.free(agentIds);
-      const start = await this.prepare(question, agentIds);
-      if (question.explain) await this.explain(answer, start, agentIds);
+      await this.endRunsOfAgents(agentIds);
+      const start = await this.prepareAgents(question, agentIds);
+      if (question.explain) await this.countReadBuffers(answer, start, agentIds);
       else {
         const began = performance.now();
         await start();
@@ -56,21 +56,21 @@ class Subject {
     return answer;
   }
 
-  /** Returns the function to measure. */
-  private async prepare(
+  /** Prepares the agents for a question, and returns the function to measure. */
+  private async prepareAgents(
     { work, organizationId, unplaced }: PlacementQuestion,
     agentIds: string[],
   ): Promise<() => Promise<unknown>> {
     const { database, dispatch } = this;
     const parts = { database, dispatch, now: () => new Date(), wakeTimeoutMs: 60_000 };
     if (work === 'sweep') {
-      await this.query('UPDATE agent SET current_job_id = gen_random_uuid() WHERE organization_id = $1', [
+      await this.querySql('UPDATE agent SET current_job_id = gen_random_uuid() WHERE organization_id = $1', [
         organizationId,
       ]);
       return () => sweepPlacements(parts, new Round('bench'));
     }
     if (work === 'freed') return () => Promise.all(agentIds.map((agentId) => dispatch.startNextJobOfAgent(agentId)));
-    const jobs = await this.query<{ id: string }>(
+    const jobs = await this.querySql<{ id: string }>(
       `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, target_labels,
                         target_prefer, target_group)
        SELECT gen_random_uuid(), $1, $1, 1, CASE WHEN NOT $3 THEN agent_id END, 'queued',
@@ -87,7 +87,11 @@ class Subject {
    * Explains the statements of a start. They are explained after the start, so the start is undone first; then they
    * read what the start has read.
    */
-  private async explain(answer: PlacementAnswer, start: () => Promise<unknown>, agentIds: string[]): Promise<void> {
+  private async countReadBuffers(
+    answer: PlacementAnswer,
+    start: () => Promise<unknown>,
+    agentIds: string[],
+  ): Promise<void> {
     const { query } = Client.prototype;
     const plans = await readPlans(process.env['DATABASE_URL']!, async () => {
       const patched = Client.prototype.query;
@@ -108,34 +112,34 @@ class Subject {
   }
 
   /** Ends the runs of the agents in as few statements as possible; it is not measured. */
-  private async free(agentIds: string[]): Promise<void> {
-    await this.query(
+  private async endRunsOfAgents(agentIds: string[]): Promise<void> {
+    await this.querySql(
       `UPDATE job SET status = 'completed', finished_at = now(), billed_at = now()
        WHERE agent_id = ANY($1) AND status = 'queued' AND command_id IS NOT NULL`,
       [agentIds],
     );
-    await this.query(
+    await this.querySql(
       'UPDATE agent SET current_job_id = NULL, dispatched_at = NULL, last_activity_at = now() WHERE id = ANY($1)',
       [agentIds],
     );
   }
 
   private async undoStart(agentIds: string[]): Promise<void> {
-    await this.query(
+    await this.querySql(
       `UPDATE job SET command_id = NULL, agent_id = CASE WHEN target_group IS NULL THEN agent_id END
        WHERE agent_id = ANY($1) AND status = 'queued' AND command_id IS NOT NULL`,
       [agentIds],
     );
-    await this.free(agentIds);
+    await this.endRunsOfAgents(agentIds);
   }
 
   private async requireStarted({ work }: PlacementQuestion, agentIds: string[]): Promise<void> {
     if (work !== 'freed') return;
-    const busy = await this.query('SELECT FROM agent WHERE id = ANY($1) AND current_job_id IS NOT NULL', [agentIds]);
+    const busy = await this.querySql('SELECT FROM agent WHERE id = ANY($1) AND current_job_id IS NOT NULL', [agentIds]);
     if (busy.length !== agentIds.length) throw new Error(`${busy.length} of ${agentIds.length} agents took a job`);
   }
 
-  private query<T extends object>(sql: string, values: unknown[]): Promise<T[]> {
+  private querySql<T extends object>(sql: string, values: unknown[]): Promise<T[]> {
     return this.database.query<T>('system', sql, values);
   }
 }
@@ -154,7 +158,7 @@ void (async () => {
   await nest.init();
   const subject = new Subject(nest.get(Database, { strict: false }), nest.get(Dispatch, { strict: false }));
   process.on('message', (question: PlacementQuestion) => {
-    void subject.answer(question).then((answer) => process.send!(answer));
+    void subject.answerQuestion(question).then((answer) => process.send!(answer));
   });
   process.send!({});
 })();

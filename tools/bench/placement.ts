@@ -56,12 +56,12 @@ async function measureSize(client: Client, subject: Child, size: (typeof sizes)[
       await makeOrganization(client, { ...size, work, unplaced: false }),
       await makeOrganization(client, { ...size, work, unplaced: true }),
     ];
-    await analyze(client);
+    await vacuumTables(client);
     for (const concurrency of [1, concurrent]) {
       const [below, above]: [number[], number[]] = [[], []];
       for (let round = 0; round <= rounds; round += 1) {
-        const one = await ask(subject, { work, organizationId: named, unplaced: false, concurrency });
-        const other = await ask(subject, { work, organizationId: unplaced, unplaced: true, concurrency });
+        const one = await askSubject(subject, { work, organizationId: named, unplaced: false, concurrency });
+        const other = await askSubject(subject, { work, organizationId: unplaced, unplaced: true, concurrency });
         // The first round warms up the prepared statements; the short form has a single one.
         if (round === 0 && rounds > 1) continue;
         below.push(computeMedian(one.ms));
@@ -75,8 +75,8 @@ async function measureSize(client: Client, subject: Child, size: (typeof sizes)[
       );
     }
     const explained = { work, starts: 1, concurrency: 1, explain: true };
-    const one = await ask(subject, { ...explained, organizationId: named, unplaced: false });
-    const other = await ask(subject, { ...explained, organizationId: unplaced, unplaced: true });
+    const one = await askSubject(subject, { ...explained, organizationId: named, unplaced: false });
+    const other = await askSubject(subject, { ...explained, organizationId: unplaced, unplaced: true });
     console.log(
       `  ${name}: statements ${one.statements} and ${other.statements}, rows read ${one.looked} and ${other.looked}`,
     );
@@ -89,8 +89,8 @@ async function measureSize(client: Client, subject: Child, size: (typeof sizes)[
   ).rows as [{ id: string }];
   const sweep = { work: 'sweep', organizationId: waiting.id, unplaced: true, concurrency: 1 } as const;
   const [timed, explained] = [
-    await ask(subject, { ...sweep, starts: 3 }),
-    await ask(subject, { ...sweep, starts: 1, explain: true }),
+    await askSubject(subject, { ...sweep, starts: 3 }),
+    await askSubject(subject, { ...sweep, starts: 1, explain: true }),
   ];
   console.log(
     `  a sweep while no agent is idle: ${formatMilliseconds(computeMedian(timed.ms))}, statements ` +
@@ -99,7 +99,7 @@ async function measureSize(client: Client, subject: Child, size: (typeof sizes)[
   return [...looked, explained.looked];
 }
 
-function ask(
+function askSubject(
   subject: Child,
   question: Partial<PlacementQuestion> &
     Pick<PlacementQuestion, 'work' | 'organizationId' | 'unplaced' | 'concurrency'>,
@@ -143,7 +143,7 @@ async function makeOrganization(
   return id;
 }
 
-async function analyze(client: Client): Promise<void> {
+async function vacuumTables(client: Client): Promise<void> {
   for (const table of ['agent', 'job']) await client.query(`VACUUM (ANALYZE) ${table}`);
 }
 

@@ -17,9 +17,13 @@ export function printReport(
   more: [name: string, baseline: string, subject: string][],
 ): void {
   const ratio = computeMedian(ratios);
-  const medianRate = (rounds: Round[]) =>
+  const computeMedianRate = (rounds: Round[]) =>
     `${Math.round(computeMedian(rounds.map(({ perSecond }) => perSecond)))} ${unit}/s`;
-  const rows = [['', 'baseline', 'muster'], ['throughput', medianRate(baseline), medianRate(subject)], ...more];
+  const rows = [
+    ['', 'baseline', 'muster'],
+    ['throughput', computeMedianRate(baseline), computeMedianRate(subject)],
+    ...more,
+  ];
   const spread = `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`;
   const lines = [
     `${name}: ${ratio.toFixed(2)} of the baseline (median of ${ratios.length} rounds, ${spread}); target ${target}: ${ratio >= target ? 'met' : 'not met'}`,

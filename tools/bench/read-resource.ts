@@ -32,11 +32,11 @@ void runOnBenchStack(async (stack) => {
       () => getLoad(baseline.url, {}),
       () => getLoad(gateway.url, { 'x-api-key': secret }),
     );
-    const medianLatency = (rounds: HttpRound[], which: 'p50' | 'p99') =>
+    const computeMedianLatency = (rounds: HttpRound[], which: 'p50' | 'p99') =>
       formatMilliseconds(computeMedian(rounds.map((r) => r[which])));
     printReport({ name: 'read-resource', target: 0.7, unit: 'requests' }, compared, [
-      ['latency p50', medianLatency(compared.baseline, 'p50'), medianLatency(compared.subject, 'p50')],
-      ['latency p99', medianLatency(compared.baseline, 'p99'), medianLatency(compared.subject, 'p99')],
+      ['latency p50', computeMedianLatency(compared.baseline, 'p50'), computeMedianLatency(compared.subject, 'p50')],
+      ['latency p99', computeMedianLatency(compared.baseline, 'p99'), computeMedianLatency(compared.subject, 'p99')],
     ]);
   } finally {
     await Promise.all([gateway.stop(), baseline.stop()]);

@@ -43,11 +43,11 @@ void runOnBenchStack(async (stack) => {
       () => postLaunches(unlimited),
       () => postLaunches(limited),
     );
-    const medianLatency = (rounds: HttpRound[], which: 'p50' | 'p99') =>
+    const computeMedianLatency = (rounds: HttpRound[], which: 'p50' | 'p99') =>
       formatMilliseconds(computeMedian(rounds.map((r) => r[which])));
     printReport({ name: 'reservation', target: 0.9, unit: 'launches' }, compared, [
-      ['latency p50', medianLatency(compared.baseline, 'p50'), medianLatency(compared.subject, 'p50')],
-      ['latency p99', medianLatency(compared.baseline, 'p99'), medianLatency(compared.subject, 'p99')],
+      ['latency p50', computeMedianLatency(compared.baseline, 'p50'), computeMedianLatency(compared.subject, 'p50')],
+      ['latency p99', computeMedianLatency(compared.baseline, 'p99'), computeMedianLatency(compared.subject, 'p99')],
     ]);
   } finally {
     await Promise.all([gateway.stop(), client.end()]);

@@ -42,13 +42,16 @@ void runOnBenchStack(async (stack) => {
       `roi: a year of ${describeSize(sizes.many)} takes ${ratio.toFixed(2)} times one of ${describeSize(sizes.few)} ` +
         `(median of ${rounds} rounds, ${formatSpread(ratios)}); target ${targets.rollup}: ${ratio <= targets.rollup ? 'met' : 'not met'}`,
     );
-    const percentileOfAll = (answers: RoiAnswer[], percent: number) =>
+    const computePercentileOfAll = (answers: RoiAnswer[], percent: number) =>
       computePercentile(
         answers.flatMap(({ rollupMs }) => rollupMs),
         percent,
       );
     for (const percent of [50, 99]) {
-      const [above, below] = [percentileOfAll(measured.many, percent), percentileOfAll(measured.few, percent)];
+      const [above, below] = [
+        computePercentileOfAll(measured.many, percent),
+        computePercentileOfAll(measured.few, percent),
+      ];
       console.log(
         `  p${percent}: ${formatMilliseconds(above)} to ${formatMilliseconds(below)} (${(above / below).toFixed(2)} times)`,
       );
@@ -58,9 +61,9 @@ void runOnBenchStack(async (stack) => {
       `roi from raw rows: ${computeMedian(raw).toFixed(2)} times the plain SQL (${formatSpread(raw)}); target ${targets.raw}: ` +
         `${computeMedian(raw) <= targets.raw ? 'met' : 'not met'}`,
     );
-    const medianOfField = (key: 'rawMs' | 'plainMs') =>
+    const computeMedianOfField = (key: 'rawMs' | 'plainMs') =>
       formatMilliseconds(computeMedian(measured.many.map((each) => each[key])));
-    console.log(`  ${medianOfField('rawMs')} to ${medianOfField('plainMs')}`);
+    console.log(`  ${computeMedianOfField('rawMs')} to ${computeMedianOfField('plainMs')}`);
     const [{ rebuildMs }] = measured.many as [RoiAnswer];
     console.log(`  all of its rollups rebuilt in ${formatMilliseconds(rebuildMs)}\n`);
   } finally {

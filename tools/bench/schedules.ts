@@ -38,7 +38,7 @@ void runOnBenchStack(async (stack) => {
       `schedules: a scan of ${sizes.many} takes ${ratio.toFixed(2)} times one of ${sizes.few}, 100 of each due ` +
         `(median of ${rounds} rounds, ${spread}); target ${target}: ${ratio <= target ? 'met' : 'not met'}`,
     );
-    const percentileOfScans = (answers: SchedulesAnswer[], percent: number) =>
+    const computeScanPercentile = (answers: SchedulesAnswer[], percent: number) =>
       formatMilliseconds(
         computePercentile(
           answers.flatMap(({ scansMs }) => scansMs),
@@ -47,12 +47,14 @@ void runOnBenchStack(async (stack) => {
       );
     for (const percent of [50, 99]) {
       console.log(
-        `  scan p${percent}: ${percentileOfScans(measured.many, percent)} to ${percentileOfScans(measured.few, percent)}`,
+        `  scan p${percent}: ${computeScanPercentile(measured.many, percent)} to ${computeScanPercentile(measured.few, percent)}`,
       );
     }
-    const medianOfTicks = (answers: SchedulesAnswer[]) =>
+    const computeTickMedian = (answers: SchedulesAnswer[]) =>
       formatMilliseconds(computeMedian(answers.map(({ tickMs }) => tickMs)));
-    console.log(`  a tick that launches the 100: ${medianOfTicks(measured.many)} to ${medianOfTicks(measured.few)}\n`);
+    console.log(
+      `  a tick that launches the 100: ${computeTickMedian(measured.many)} to ${computeTickMedian(measured.few)}\n`,
+    );
   } finally {
     await Promise.all([few.stop(), many.stop()]);
   }

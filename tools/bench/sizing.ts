@@ -58,7 +58,7 @@ void runOnBenchStack(async (stack) => {
       comparisons.push(...ofLoad);
     }
     console.log('');
-    // The short form measures too little for figures of any value.
+    // The short form measures too little for meaningful figures.
     const fault = short ? null : await storeFigures(getFiguresFile(), figures, comparisons);
     if (fault) {
       console.error(`sizing: ${fault}`);

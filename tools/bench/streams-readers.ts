@@ -10,7 +10,7 @@ export class Readers {
   private done: () => void = () => undefined;
 
   async openAll(urls: string[], headers: Record<string, string>): Promise<void> {
-    // In small groups, because the server's backlog of connections is limited.
+    // Opens the streams in small groups, because the server's backlog of connections is limited.
     for (let at = 0; at < urls.length; at += 50) {
       await Promise.all(urls.slice(at, at + 50).map((url) => this.openOneStream(url, headers)));
     }

@@ -49,7 +49,7 @@ void runOnBenchStack(async (stack) => {
     const [aloneOff, aloneOn] = [await sides[0]!.runOneByOne(alone), await sides[1]!.runOneByOne(alone)];
     // The exporter sends its last batch when the service stops.
     await on.stop();
-    const medianNodeCpu = (rounds: TracingRound[]) =>
+    const formatMedianNodeCpu = (rounds: TracingRound[]) =>
       formatMilliseconds(computeMedian(rounds.map(({ nodeMs }) => nodeMs)));
     printReport({ name: 'tracing', target: 0.9, unit: 'runs' }, compared, [
       [
@@ -62,7 +62,7 @@ void runOnBenchStack(async (stack) => {
         formatMilliseconds(computePercentile(aloneOff, 99)),
         formatMilliseconds(computePercentile(aloneOn, 99)),
       ],
-      ['Node for a run', medianNodeCpu(compared.baseline), medianNodeCpu(compared.subject)],
+      ['Node for a run', formatMedianNodeCpu(compared.baseline), formatMedianNodeCpu(compared.subject)],
       ['spans that arrived', '0', String(collector.spans())],
     ]);
   } finally {

@@ -26,7 +26,7 @@ describe('the demonstration month', () => {
   });
   afterAll(() => harness.close());
 
-  const one = async <T extends object>(sql: string): Promise<T> => {
+  const queryOneRow = async <T extends object>(sql: string): Promise<T> => {
     const [row] = await harness.db.query<T>('system', sql, [organizationId]);
     return row!;
   };
@@ -34,7 +34,7 @@ describe('the demonstration month', () => {
   it('the demonstration month passes the service’s own checks of rollups and costs', async () => {
     expect(await verifyRoiRollups(harness.db, organizationId)).toEqual([]);
     expect(await verifyCostDays(harness.db, organizationId)).toEqual([]);
-    const { spent, counted } = await one<{ spent: number; counted: number }>(
+    const { spent, counted } = await queryOneRow<{ spent: number; counted: number }>(
       `SELECT (SELECT sum(total_cost_micros) FROM job WHERE organization_id = $1)::int AS spent,
               (SELECT sum(spend_micros) FROM usage_counter WHERE organization_id = $1)::int AS counted`,
     );
@@ -44,7 +44,7 @@ describe('the demonstration month', () => {
 
   it('every workflow and agent of the demonstration month has runs, most of them completed, with steps and claim outcomes', async () => {
     expect(
-      await one(
+      await queryOneRow(
         `SELECT count(DISTINCT workflow_id)::int AS workflows, count(DISTINCT agent_id)::int AS agents,
                 (count(*) FILTER (WHERE status = 'completed') > count(*) * 0.8) AS mostly,
                 count(*) FILTER (WHERE status = 'failed') > 0 AS "someFail", max(finished_at) < $2 AS "allEnded",
@@ -66,7 +66,7 @@ describe('the demonstration month', () => {
 
   it('the demonstration month has no enabled schedule, no open run and no message', async () => {
     expect(
-      await one(
+      await queryOneRow(
         `SELECT (SELECT count(*) FROM schedule WHERE organization_id = $1 AND enabled)::int AS schedules,
                 (SELECT count(*) FROM job WHERE organization_id = $1 AND finished_at IS NULL)::int AS open,
                 (SELECT count(*) FROM outbox)::int AS messages`,
@@ -77,7 +77,7 @@ describe('the demonstration month', () => {
   it('the demonstration month is refused if the admin’s address has an account, and inserts nothing', async () => {
     const again = makeMonth(harness.db, { ...demo, name: 'Another', random: createSeededRandom(21) });
     await expect(again).rejects.toMatchObject({ code: 'conflict' });
-    expect(await one(`SELECT count(*)::int AS n FROM organization WHERE name = 'Another' OR id = $1`)).toEqual({
+    expect(await queryOneRow(`SELECT count(*)::int AS n FROM organization WHERE name = 'Another' OR id = $1`)).toEqual({
       n: 1,
     });
   });

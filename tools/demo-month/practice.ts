@@ -20,7 +20,7 @@ export interface Routine {
 
 const payers = ['Delta Dental', 'Cigna', 'MetLife', 'Aetna', 'Guardian', 'UnitedHealthcare'];
 
-const timeoutError = (element: string) => `TimeoutError: ${element} did not appear within 30 s`;
+const createTimeoutError = (element: string) => `TimeoutError: ${element} did not appear within 30 s`;
 
 export const routines: readonly Routine[] = [
   {
@@ -33,7 +33,7 @@ export const routines: readonly Routine[] = [
     claims: 3,
     failing: 0.05,
     errors: [
-      ['script_failed', timeoutError('the button “Submit claim”')],
+      ['script_failed', createTimeoutError('the button “Submit claim”')],
       ['script_failed', 'PortalError: the member ID {n} is not known to the payer'],
       ['agent_lost', 'no report from the worker for 2 min'],
     ],
@@ -50,7 +50,7 @@ export const routines: readonly Routine[] = [
     failing: 0.07,
     errors: [
       ['script_failed', 'PortalError: the password of the account has expired'],
-      ['script_failed', timeoutError('the list of documents')],
+      ['script_failed', createTimeoutError('the list of documents')],
     ],
     cron: { expression: '0 5 * * 1-5', name: 'EOBs before opening' },
     usesModel: false,

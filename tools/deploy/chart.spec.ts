@@ -80,14 +80,14 @@ describe('the chart', () => {
   });
 
   it.each([...serviceApps])('the chart sets only variables that %s reads, and all that it requires', (app) => {
-    expect(checkEnvironment(app, environmentOf(app, values))).toEqual([]);
-    expect(checkEnvironment(app, environmentOf(app, values, example))).toEqual([]);
+    expect(checkEnvironment(app, readChartEnvironment(app, values))).toEqual([]);
+    expect(checkEnvironment(app, readChartEnvironment(app, values, example))).toEqual([]);
   });
 
   it.each([...serviceApps])('the chart sets every secret that %s reads, except those that an operator adds', (app) => {
     // The operator also decides whether a collector is used.
     const operators = [...(leftOut[app] ?? []), 'DATABASE_READ_URL', 'OTEL_EXPORTER_OTLP_HEADERS'].sort();
-    expect(listMissingSecrets(app, environmentOf(app, values))).toEqual(operators);
+    expect(listMissingSecrets(app, readChartEnvironment(app, values))).toEqual(operators);
   });
 
   it.each([...serviceApps])('the chart allows an operator to set every variable that %s reads', (app) => {
@@ -152,7 +152,7 @@ describe('the chart', () => {
 });
 
 /** Merges values like templates/_helpers.tpl: those of all apps, of the object storage and of the app. */
-function environmentOf(app: ServiceApp, ...layers: Partial<Values>[]): GivenEnvironment {
+function readChartEnvironment(app: ServiceApp, ...layers: Partial<Values>[]): GivenEnvironment {
   const plain: Record<string, string> = {};
   const secret = new Set<string>();
   for (const layer of layers) {

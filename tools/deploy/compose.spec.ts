@@ -42,24 +42,24 @@ describe.each([...serviceApps])('%s in the compose file', (app) => {
   });
 
   it('a service of the compose file sets only variables that its app reads, all required ones, and secrets only as files', () => {
-    expect(checkEnvironment(app, environmentOf(service))).toEqual([]);
+    expect(checkEnvironment(app, readServiceEnvironment(service))).toEqual([]);
   });
 
   it('a service of the compose file sets every secret that its app reads, except those that only an operator can have', () => {
     // The headers are needed only if a collector is used.
-    expect(listMissingSecrets(app, environmentOf(service))).toEqual(
+    expect(listMissingSecrets(app, readServiceEnvironment(service))).toEqual(
       [...(leftOut[app] ?? []), 'DATABASE_READ_URL', 'OTEL_EXPORTER_OTLP_HEADERS'].sort(),
     );
   });
 
   it('a service of the compose file mounts exactly the secrets that its variables refer to', () => {
-    expect(mountedSecrets(service)).toEqual([...service.secrets].sort());
+    expect(listMountedSecrets(service)).toEqual([...service.secrets].sort());
     for (const name of service.secrets) expect(compose.secrets).toHaveProperty(name);
   });
 
   it('a service of the compose file starts after the migrations, is healthy when it is ready, and has time to shut down', () => {
     expect(service.depends_on['migrate']).toEqual({ condition: 'service_completed_successfully' });
-    expect(service.healthcheck.test.join(' ')).toContain(`${imageVariables()['INTERNAL_PORT']}/readyz`);
+    expect(service.healthcheck.test.join(' ')).toContain(`${readImageVariables()['INTERNAL_PORT']}/readyz`);
     expect(parseInt(service.stop_grace_period) * 1000).toBeGreaterThan(
       Number(service.environment['SHUTDOWN_TIMEOUT_MS']),
     );
@@ -96,8 +96,8 @@ describe('the compose file', () => {
 });
 
 /** The variables of the image and of the service. A name with _FILE counts as the secret without the suffix. */
-function environmentOf({ environment }: Service): GivenEnvironment {
-  const plain: Record<string, string> = { ...imageVariables() };
+function readServiceEnvironment({ environment }: Service): GivenEnvironment {
+  const plain: Record<string, string> = { ...readImageVariables() };
   const secret: string[] = [];
   for (const [name, text] of Object.entries(environment)) {
     if (name.endsWith('_FILE')) secret.push(name.slice(0, -'_FILE'.length));
@@ -106,12 +106,12 @@ function environmentOf({ environment }: Service): GivenEnvironment {
   return { plain, secret };
 }
 
-function mountedSecrets({ environment }: Service): string[] {
+function listMountedSecrets({ environment }: Service): string[] {
   const files = Object.entries(environment).filter(([name]) => name.endsWith('_FILE'));
   return files.map(([, path]) => path.replace('/run/secrets/', '')).sort();
 }
 
-function imageVariables(): Record<string, string> {
+function readImageVariables(): Record<string, string> {
   const block = /^ENV ((?:.*\\\n)*.*)$/m.exec(dockerfile)![1]!;
   const pairs = [...block.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name, text]) => [name!, text!]);
   // Only Node’s libraries read NODE_ENV.

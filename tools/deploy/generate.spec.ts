@@ -16,17 +16,17 @@ describe('generated files', () => {
 
   it('the imports line of each README is a part of the generated files', () => {
     const root = mkdtempSync(join(tmpdir(), 'muster-readmes-'));
-    const write = (path: string, text: string) => {
+    const writeFileInRoot = (path: string, text: string) => {
       mkdirSync(join(root, dirname(path)), { recursive: true });
       writeFileSync(join(root, path), text);
     };
-    write('libs/jobs/README.md', '# jobs\n\n**Owns** jobs. **Imports** no other project.\n');
-    write(
+    writeFileInRoot('libs/jobs/README.md', '# jobs\n\n**Owns** jobs. **Imports** no other project.\n');
+    writeFileInRoot(
       'libs/jobs/src/launch.ts',
       `import { a } from '@muster/contracts';\nimport type { B } from '@muster/machines';\n`,
     );
-    write('libs/jobs/src/launch.spec.ts', `import { c } from '@muster/testing';\n`);
-    write('libs/vault/README.md', '# vault\n');
+    writeFileInRoot('libs/jobs/src/launch.spec.ts', `import { c } from '@muster/testing';\n`);
+    writeFileInRoot('libs/vault/README.md', '# vault\n');
     const readmes = renderReadmesWithImports(root);
     expect(Object.fromEntries(Object.entries(readmes).map(([path, make]) => [path, make()]))).toEqual({
       'libs/jobs/README.md': '# jobs\n\n**Owns** jobs. **Imports** machines, contracts.\n',

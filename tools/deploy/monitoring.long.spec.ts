@@ -45,14 +45,14 @@ const without = typeof promtool === 'string' ? '' : ` (skipped, promtool is miss
 
 describe('the alerts', () => {
   itChecks(`the alerts are valid rules for Prometheus${without}`, () => {
-    expect(check('check', 'rules', 'alerts.yaml')).toMatchObject({
+    expect(runPromtool('check', 'rules', 'alerts.yaml')).toMatchObject({
       status: 0,
       output: expect.stringContaining('SUCCESS'),
     });
   });
 
   itChecks(`the alerts fire exactly when alerts.test.yaml expects them${without}`, () => {
-    expect(check('test', 'rules', 'alerts.test.yaml')).toMatchObject({
+    expect(runPromtool('test', 'rules', 'alerts.test.yaml')).toMatchObject({
       status: 0,
       output: expect.stringContaining('SUCCESS'),
     });
@@ -111,13 +111,13 @@ describe('the dashboards', () => {
     const rules = queries.map(({ expr }, at) => `  - record: panel:p${at}\n    expr: ${JSON.stringify(expr)}\n`);
     const file = join(mkdtempSync(join(tmpdir(), 'muster-panels-')), 'panels.yaml');
     writeFileSync(file, `groups:\n- name: panels\n  rules:\n${rules.join('')}`);
-    const { status, output } = check('check', 'rules', file);
+    const { status, output } = runPromtool('check', 'rules', file);
     rmSync(dirname(file), { recursive: true });
     expect({ status, output }).toMatchObject({ status: 0, output: expect.stringContaining('SUCCESS') });
   });
 });
 
-function check(...args: string[]): { status: number | null; output: string } {
+function runPromtool(...args: string[]): { status: number | null; output: string } {
   const { status, stdout, stderr } = spawnSync(promtool as string, args, { cwd: folder, encoding: 'utf8' });
   return { status, output: stdout + stderr };
 }

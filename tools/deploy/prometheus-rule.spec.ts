@@ -17,8 +17,8 @@ const helpers = readText('k8s/chart/templates/_helpers.tpl');
  */
 describe('the chart’s PrometheusRule', () => {
   it('the chart’s PrometheusRule is created only if it is enabled, and contains every alert unchanged', () => {
-    expect(rendered({ enabled: false, labels: {} }).trim()).toBe('');
-    const rule = parse(rendered({ enabled: true, labels: {} })) as Rule;
+    expect(renderRule({ enabled: false, labels: {} }).trim()).toBe('');
+    const rule = parse(renderRule({ enabled: true, labels: {} })) as Rule;
     expect(rule).toMatchObject({ apiVersion: 'monitoring.coreos.com/v1', kind: 'PrometheusRule' });
     expect(rule.metadata).toEqual({
       name: 'here',
@@ -37,7 +37,7 @@ describe('the chart’s PrometheusRule', () => {
   });
 
   it('the chart’s PrometheusRule has the configured labels, by which a Prometheus selects rules', () => {
-    const { metadata } = parse(rendered({ enabled: true, labels: { release: 'prometheus', tier: 'one' } })) as Rule;
+    const { metadata } = parse(renderRule({ enabled: true, labels: { release: 'prometheus', tier: 'one' } })) as Rule;
     expect(metadata.labels).toMatchObject({ release: 'prometheus', tier: 'one', 'app.kubernetes.io/name': 'muster' });
   });
 
@@ -54,39 +54,42 @@ interface RuleValues {
   labels: Record<string, string>;
 }
 
-function rendered(values: RuleValues): string {
-  return renderedTemplate(template, {
+function renderRule(values: RuleValues): string {
+  return renderTemplate(template, {
     'if .Values.prometheusRule.enabled': values.enabled,
     'with .Values.prometheusRule.labels': Object.keys(values.labels).length > 0,
     '.Release.Name': 'here',
-    'include "muster.labels" (dict "root" . "app" "prometheusrule") | nindent 4': nindent(4, helper('muster.labels')),
-    'toYaml . | nindent 4': nindent(
+    'include "muster.labels" (dict "root" . "app" "prometheusrule") | nindent 4': indentText(
+      4,
+      renderHelper('muster.labels'),
+    ),
+    'toYaml . | nindent 4': indentText(
       4,
       Object.entries(values.labels)
         .map(([name, value]) => `${name}: ${value}`)
         .join('\n'),
     ),
-    '.Files.Get "generated/alerts.yaml" | nindent 2': nindent(2, readText('k8s/chart/generated/alerts.yaml')),
+    '.Files.Get "generated/alerts.yaml" | nindent 2': indentText(2, readText('k8s/chart/generated/alerts.yaml')),
   });
 }
 
-function helper(name: string): string {
+function renderHelper(name: string): string {
   const [, body] = new RegExp(`{{- define "${name}" -}}([^]*?){{- end -}}`).exec(helpers)!;
-  return renderedTemplate(body!, {
+  return renderTemplate(body!, {
     '.root.Chart.Name': chart.name,
     '.root.Release.Name': 'here',
     '.root.Release.Service': 'Helm',
     '.app': 'prometheusrule',
     '.root.Chart.AppVersion | quote': `"${chart.appVersion}"`,
     'printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_"': `${chart.name}-${chart.version}`,
-    ...(name === 'muster.labels' ? { 'include "muster.selectorLabels" .': helper('muster.selectorLabels') } : {}),
+    ...(name === 'muster.labels' ? { 'include "muster.selectorLabels" .': renderHelper('muster.selectorLabels') } : {}),
   }).trim();
 }
 
 /**
  * Renders a template. A dash removes the white space on its side; a false condition removes everything up to its end.
  */
-function renderedTemplate(text: string, actions: Record<string, string | boolean>): string {
+function renderTemplate(text: string, actions: Record<string, string | boolean>): string {
   const parts = text.split(/(\s*{{-.*?}}|{{.*?}})/);
   const open: boolean[] = [];
   let written = '';
@@ -108,6 +111,6 @@ function renderedTemplate(text: string, actions: Record<string, string | boolean
   return written;
 }
 
-function nindent(width: number, text: string): string {
+function indentText(width: number, text: string): string {
   return `\n${text.replace(/^/gm, ' '.repeat(width))}`;
 }

@@ -38,17 +38,17 @@ const samples = [
 ];
 
 describe('the proxy of the compose file', () => {
-  const locations = locationsOf(readText('docker/nginx.conf'));
+  const locations = parseLocations(readText('docker/nginx.conf'));
 
   it.each(samples)('the proxy of the compose file routes %s to the app that owns it', (path) => {
-    expect(appByNginx(locations, path)).toBe(findOwnerApp(path));
+    expect(findAppByNginx(locations, path)).toBe(findOwnerApp(path));
   });
 
   it('the proxy of the compose file has a location for each row of the path table', () => {
     expect(locations).toHaveLength(pathOwners.length);
   });
 
-  it('the proxy’s configuration cannot be generated if the last row does not match all other paths', () => {
+  it('the proxy’s configuration cannot be generated if the last row of the path table does not match all other paths', () => {
     expect(() => renderNginxConf(pathOwners.slice(0, -1))).toThrow('the last row');
   });
 });
@@ -57,7 +57,7 @@ describe('the ingress of the chart', () => {
   const { paths } = readYaml<{ paths: IngressRule[] }>('k8s/chart/generated/paths.yaml');
 
   it.each(samples)('the ingress of the chart routes %s to the app that owns it', (path) => {
-    expect(appByIngress(paths, path)).toBe(findOwnerApp(path));
+    expect(findAppByIngress(paths, path)).toBe(findOwnerApp(path));
   });
 
   it('the ingress of the chart has paths that Kubernetes accepts', () => {
@@ -74,7 +74,7 @@ describe('the route of the chart', () => {
     'the route of the chart sends %s to the app that owns it, in every order of regular expressions',
     (path) => {
       const byLength = [...matches].sort((a, b) => b.value.length - a.value.length);
-      expect([matches, byLength].map((order) => appByRoute(order, path))).toEqual([
+      expect([matches, byLength].map((order) => findAppByRoute(order, path))).toEqual([
         findOwnerApp(path),
         findOwnerApp(path),
       ]);
@@ -97,8 +97,11 @@ interface Route {
   matches: { type: string; value: string }[];
 }
 
-/** Exact matches first, then the first regular expression. Matching a part or the whole path gives the same result. */
-function appByRoute(order: { type: string; value: string; app: string }[], path: string): string | undefined {
+/**
+ * Selects an exact match, or else the first regular expression. Matching a part or the whole path gives the same
+ * result.
+ */
+function findAppByRoute(order: { type: string; value: string; app: string }[], path: string): string | undefined {
   const exact = order.find(({ type, value }) => type === 'Exact' && value === path);
   return (exact ?? order.find(({ type, value }) => type === 'RegularExpression' && new RegExp(value).test(path)))?.app;
 }
@@ -109,15 +112,16 @@ interface Location {
   app: string;
 }
 
-function locationsOf(conf: string): Location[] {
+function parseLocations(conf: string): Location[] {
   const pattern = /location (?:(=|~\*?|\^~) )?"?([^"\s]+)"? \{\s+set \$app ([a-z-]+);/g;
   return [...conf.matchAll(pattern)].map(([, modifier = '', match, app]) => ({ modifier, match: match!, app: app! }));
 }
 
 /**
- * The order of nginx: exact; the longest prefix if it has ^~; regular expressions in file order; the longest prefix.
+ * Selects a location as nginx does: an exact match; else the longest prefix if it has ^~; else the first regular
+ * expression in the file; else the longest prefix.
  */
-function appByNginx(locations: Location[], path: string): string | undefined {
+function findAppByNginx(locations: Location[], path: string): string | undefined {
   const exact = locations.find(({ modifier, match }) => modifier === '=' && match === path);
   if (exact) return exact.app;
   const [prefix] = locations
@@ -140,8 +144,11 @@ interface IngressRule {
   app: string;
 }
 
-/** Like an ingress controller: paths are regular expressions without case, anchored at the start, the longest first. */
-function appByIngress(rules: IngressRule[], path: string): string | undefined {
+/**
+ * Selects a rule as an ingress controller does: paths are case-insensitive regular expressions, anchored at the start,
+ * the longest first.
+ */
+function findAppByIngress(rules: IngressRule[], path: string): string | undefined {
   return [...rules]
     .sort((a, b) => b.path.length - a.path.length)
     .find((rule) => new RegExp(`^${rule.path}`, 'i').test(path))?.app;

@@ -8,11 +8,11 @@ import { json } from 'node:stream/consumers';
 
 const root = resolve(__dirname, '../..');
 const boundaries = '@nx/enforce-module-boundaries';
-const onlyTags = (tag: string) => `A project tagged with "${tag}" can only depend on libs tagged with "`;
+const buildTagMessage = (tag: string) => `A project tagged with "${tag}" can only depend on libs tagged with "`;
 const environment = 'Read it in a configuration class';
 
 const foreignWrites = 'muster/foreign-writes';
-const foreign = (table: string): [string, string] => [foreignWrites, `The table ${table} is written by `];
+const expectForeignWrite = (table: string): [string, string] => [foreignWrites, `The table ${table} is written by `];
 
 /** Expected messages for each fixture: the rule and a part of its message. */
 const findings: Record<string, [rule: string, message: string][]> = {
@@ -22,15 +22,15 @@ const findings: Record<string, [rule: string, message: string][]> = {
   'adapter-imports-domain': [[boundaries, 'Circular dependency between "vault" and "access" detected']],
   'contracts-import-ours': [[boundaries, 'Circular dependency between "contracts" and "platform" detected']],
   'platform-imports-database': [[boundaries, 'Circular dependency between "platform" and "database" detected']],
-  'code-imports-testing': [[boundaries, onlyTags('app')]],
-  'worker-imports-platform': [[boundaries, onlyTags('worker')]],
-  'domain-imports-above': [[boundaries, onlyTags('jobs')]],
+  'code-imports-testing': [[boundaries, buildTagMessage('app')]],
+  'worker-imports-platform': [[boundaries, buildTagMessage('worker')]],
+  'domain-imports-above': [[boundaries, buildTagMessage('jobs')]],
   'deep-import': [
     [boundaries, 'Only packages defined in the "package.json" can be imported.'],
     ['no-restricted-imports', "'@muster/database/src/database' import is restricted"],
   ],
   'relative-import': [[boundaries, 'Projects cannot be imported by a relative or absolute path']],
-  'dynamic-import': [[boundaries, onlyTags('adapter')]],
+  'dynamic-import': [[boundaries, buildTagMessage('adapter')]],
   'standalone-imports-inside-an-app': [
     [boundaries, 'Only packages defined in the "package.json" can be imported.'],
     ['no-restricted-imports', "'@muster/gateway/src/health/health.controller' import is restricted"],
@@ -59,11 +59,11 @@ const findings: Record<string, [rule: string, message: string][]> = {
   'console-in-lib': [['no-console', 'Unexpected console statement']],
   'floating-promise': [['@typescript-eslint/no-floating-promises', 'Promises must be awaited']],
   'writes-anothers-table': [
-    ...['job', 'agent_command', 'timeline_entry', 'agent', 'schedule'].map(foreign),
+    ...['job', 'agent_command', 'timeline_entry', 'agent', 'schedule'].map(expectForeignWrite),
     [foreignWrites, 'The table nobodys_table has no owner'],
     [foreignWrites, 'Write the table name in this statement'],
     [foreignWrites, 'Write the table name in this statement'],
-    ...['api_key', 'agent', 'job', 'job'].map(foreign),
+    ...['api_key', 'agent', 'job', 'job'].map(expectForeignWrite),
     [foreignWrites, 'Write the table name in this statement'],
   ],
   'unlisted-package': [[boundaries, 'Only packages defined in the "package.json" can be imported.']],
@@ -119,7 +119,7 @@ const importTable: Record<string, string[]> = {
   e2e: [...base, ...domains, 'sdk', 'testing'],
 };
 const names = Object.keys(importTable);
-const folderOf = (name: string) =>
+const getProjectFolder = (name: string) =>
   `${[...services, 'standalone', 'worker', 'console', 'cli', 'e2e'].includes(name) ? 'apps' : 'libs'}/${name}`;
 
 // The first lint of a workspace reads all of it.
@@ -138,7 +138,7 @@ describe('the boundaries between projects', () => {
     expect(fixtures.map(({ name }) => name).sort()).toEqual(Object.keys(findings).sort());
     for (const wholeLayout of [false, true]) {
       const group = fixtures.filter((fixture) => fixture.wholeLayout === wholeLayout);
-      const results = await lint(wholeLayout ? workspace : root, group);
+      const results = await lintTexts(wholeLayout ? workspace : root, group);
       for (const [index, { name }] of group.entries()) {
         const expected = findings[name]!.map(([ruleId, message]) =>
           expect.objectContaining({ ruleId, message: expect.stringContaining(message) }),
@@ -149,7 +149,7 @@ describe('the boundaries between projects', () => {
   });
 
   it('the lint of boundaries lets every project import the projects of the table and no others', async () => {
-    expect(await importsAllowedIn(workspace, 'index.ts')).toEqual(sortedTable(importTable));
+    expect(await findAllowedImports(workspace, 'index.ts')).toEqual(sortTable(importTable));
   });
 
   it('the lint of boundaries lets tests also import the testing lib', async () => {
@@ -157,15 +157,15 @@ describe('the boundaries between projects', () => {
       name,
       name === 'testing' ? allowed : [...new Set([...allowed, 'testing'])],
     ]);
-    expect(await importsAllowedIn(workspace, 'index.spec.ts')).toEqual(sortedTable(Object.fromEntries(withTesting)));
+    expect(await findAllowedImports(workspace, 'index.spec.ts')).toEqual(sortTable(Object.fromEntries(withTesting)));
   });
 
   it('the table of imports has no cycle', () => {
-    const reaches = (from: string, seen: Set<string>): Set<string> => {
-      for (const to of importTable[from]!.filter((name) => !seen.has(name))) reaches(to, seen.add(to));
+    const collectReachable = (from: string, seen: Set<string>): Set<string> => {
+      for (const to of importTable[from]!.filter((name) => !seen.has(name))) collectReachable(to, seen.add(to));
       return seen;
     };
-    expect(names.filter((name) => reaches(name, new Set()).has(name))).toEqual([]);
+    expect(names.filter((name) => collectReachable(name, new Set()).has(name))).toEqual([]);
   });
 });
 
@@ -173,21 +173,21 @@ describe('the boundaries between projects', () => {
  * Lints each project with one line for each other project that it imports. Returns the projects whose line has no
  * message.
  */
-async function importsAllowedIn(workspace: string, file: string): Promise<Record<string, string[]>> {
+async function findAllowedImports(workspace: string, file: string): Promise<Record<string, string[]>> {
   const texts = names.map((name) => ({
-    file: join(folderOf(name), 'src', file),
+    file: join(getProjectFolder(name), 'src', file),
     text: names.map((other) => (other === name ? '' : `import '@muster/${other}';`)).join('\n'),
   }));
-  const results = await lint(workspace, texts);
+  const results = await lintTexts(workspace, texts);
   const allowed = names.map((name, index) => {
     const rejected = new Set(results[index]!.map(({ line }) => line));
     expect(results[index]!.filter(({ ruleId }) => ruleId !== boundaries)).toEqual([]);
     return [name, names.filter((other, line) => other !== name && !rejected.has(line + 1))];
   });
-  return sortedTable(Object.fromEntries(allowed));
+  return sortTable(Object.fromEntries(allowed));
 }
 
-function sortedTable(table: Record<string, string[]>): Record<string, string[]> {
+function sortTable(table: Record<string, string[]>): Record<string, string[]> {
   return Object.fromEntries(Object.entries(table).map(([name, others]) => [name, [...others].sort()]));
 }
 
@@ -205,22 +205,24 @@ async function readFixtures() {
 /** Creates a workspace with every project of the layout and its tag. */
 async function makeWorkspaceOfWholeLayout(): Promise<string> {
   const { layout } = (await import('./layout.mjs' as string)) as { layout: Record<string, string> };
-  expect(Object.keys(layout).sort()).toEqual(names.map(folderOf).sort());
+  expect(Object.keys(layout).sort()).toEqual(names.map(getProjectFolder).sort());
   const workspace = await mkdtemp(join(tmpdir(), 'muster-layout-'));
-  const write = (file: string, content: object) => writeFile(join(workspace, file), JSON.stringify(content));
+  const writeJson = (file: string, content: object) => writeFile(join(workspace, file), JSON.stringify(content));
   for (const [folder, tag] of Object.entries(layout)) {
     const projectType = folder.startsWith('apps/') ? 'application' : 'library';
     await mkdir(join(workspace, folder, 'src'), { recursive: true });
-    await write(join(folder, 'project.json'), { name: folder.split('/')[1], projectType, tags: [tag] });
+    await writeJson(join(folder, 'project.json'), { name: folder.split('/')[1], projectType, tags: [tag] });
     for (const file of ['index.ts', 'index.spec.ts']) {
       await writeFile(join(workspace, folder, 'src', file), 'export {};\n');
     }
   }
-  const paths = Object.fromEntries(names.map((name) => [`@muster/${name}`, [`./${folderOf(name)}/src/index.ts`]]));
-  await write('nx.json', { pluginsConfig: { '@nx/js': { analyzeSourceFiles: true } }, analytics: false });
-  await write('package.json', { name: 'layout' });
-  await write('tsconfig.base.json', { compilerOptions: { strict: true, paths } });
-  await write('tsconfig.json', { extends: './tsconfig.base.json', include: ['apps', 'libs'] });
+  const paths = Object.fromEntries(
+    names.map((name) => [`@muster/${name}`, [`./${getProjectFolder(name)}/src/index.ts`]]),
+  );
+  await writeJson('nx.json', { pluginsConfig: { '@nx/js': { analyzeSourceFiles: true } }, analytics: false });
+  await writeJson('package.json', { name: 'layout' });
+  await writeJson('tsconfig.base.json', { compilerOptions: { strict: true, paths } });
+  await writeJson('tsconfig.json', { extends: './tsconfig.base.json', include: ['apps', 'libs'] });
   await symlink(join(root, 'node_modules'), join(workspace, 'node_modules'));
   return workspace;
 }
@@ -231,7 +233,7 @@ interface LintMessage {
   line: number;
 }
 
-async function lint(cwd: string, texts: { file: string; text: string }[]): Promise<LintMessage[][]> {
+async function lintTexts(cwd: string, texts: { file: string; text: string }[]): Promise<LintMessage[][]> {
   // Without the variables that nx sets for its tasks, because the project graph must be that of `cwd`.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('NX_')));
   const child = spawn(process.execPath, [join(__dirname, 'lint-texts.mjs')], {

@@ -1,13 +1,13 @@
 // @ts-expect-error: plain JavaScript, because it runs before anything is compiled.
 import { findImportCircles } from './circles.mjs';
 
-const circlesOf = (texts: Record<string, string>) =>
+const findCircles = (texts: Record<string, string>) =>
   findImportCircles(Object.keys(texts), (file: string) => texts[file]!) as string[];
 
 describe('files that import each other', () => {
   it('files that import each other are reported once per circle, with imports of types, folders and later imports', () => {
     expect(
-      circlesOf({
+      findCircles({
         'a/one.ts': "import type { Two } from './two';",
         'a/two.ts': "import { three } from '../b';\nexport { x } from '@muster/x';",
         'a/b.ts': "import './one';",
@@ -22,6 +22,6 @@ describe('files that import each other', () => {
   });
 
   it('files are not reported if imports are one-way, even if several files import the same file', () => {
-    expect(circlesOf({ 'a.ts': "import './b'; import './c';", 'b.ts': "import './c';", 'c.ts': '' })).toEqual([]);
+    expect(findCircles({ 'a.ts': "import './b'; import './c';", 'b.ts': "import './c';", 'c.ts': '' })).toEqual([]);
   });
 });

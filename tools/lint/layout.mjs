@@ -72,5 +72,5 @@ export function buildBoundaryRule({ tests = false, allow = [] } = {}) {
   };
 }
 
-/** Only standalone imports apps, and only their index files. */
+/** Only the app standalone may import other apps, and only their index files. */
 export const appIndexes = services.map((name) => `^@muster/${name}$`);

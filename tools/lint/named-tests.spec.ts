@@ -7,7 +7,7 @@ describe('tests that a page names', () => {
     'libs/b/src/one.spec.ts': 'it(`a rule for ${name}`, () => {});',
     'libs/b/src/two.spec.ts': "// it said 'a rule holds' before\nit('a rule', () => {});",
   };
-  const find = (text: string) =>
+  const findMissing = (text: string) =>
     findMissingTests('docs/page.md', text, Object.keys(files), (file: keyof typeof files) => files[file]) as string[];
 
   it('the lint accepts a test that a page names by its file or an end of the path, also over two lines', () => {
@@ -17,7 +17,7 @@ describe('tests that a page names', () => {
       '`b/src/one.spec.ts`:\n`a rule for ${name}`',
       '`two.spec.ts`: `a rule`',
     ];
-    expect(find(names.join('; '))).toEqual([]);
+    expect(findMissing(names.join('; '))).toEqual([]);
   });
 
   it.each([
@@ -30,7 +30,7 @@ describe('tests that a page names', () => {
       /“a rule holds”, which libs\/b\/src\/two\.spec\.ts does/,
     ],
     ['a part of a name', '`two.spec.ts`: `a ru`', /“a ru”/],
-  ])('the lint refuses %s', (_, text, message) => {
-    expect(find(`x ${text} y`)).toEqual([expect.stringMatching(message)]);
+  ])('the lint of pages refuses the name of a test that has %s', (_, text, message) => {
+    expect(findMissing(`x ${text} y`)).toEqual([expect.stringMatching(message)]);
   });
 });

@@ -2,7 +2,7 @@
 import { exempt, findLockingStatements } from './online-migrations.mjs';
 
 const name = 'libs/database/src/migrations/1900000000000-later.ts';
-const migration = (sql: string, { before = '' } = {}) =>
+const buildMigration = (sql: string, { before = '' } = {}) =>
   `export class Later1900000000000 {\n  ${before}\n  async up(runner) {\n    await runner.query(\`${sql}\`);\n  }\n\n` +
   '  async down(runner) {\n    await runner.query(`ALTER TABLE job ALTER COLUMN a TYPE text`);\n  }\n}\n';
 
@@ -23,7 +23,7 @@ describe('a new migration', () => {
   };
   for (const [sql, fault] of Object.entries(locks))
     it(`a new migration may not run: ${sql}`, () =>
-      expect(findLockingStatements(name, migration(sql))).toEqual([expect.stringMatching(fault)]));
+      expect(findLockingStatements(name, buildMigration(sql))).toEqual([expect.stringMatching(fault)]));
 
   const online = [
     'ALTER TABLE job ADD COLUMN a text',
@@ -36,17 +36,17 @@ describe('a new migration', () => {
     '-- a comment on CREATE INDEX a ON job',
   ];
   for (const sql of online)
-    it(`a new migration may run: ${sql}`, () => expect(findLockingStatements(name, migration(sql))).toEqual([]));
+    it(`a new migration may run: ${sql}`, () => expect(findLockingStatements(name, buildMigration(sql))).toEqual([]));
 
   it('a new migration may create an index CONCURRENTLY outside a transaction', () => {
     const sql = 'SET lock_timeout = 0; CREATE INDEX CONCURRENTLY job_a_idx ON job (a)';
-    expect(findLockingStatements(name, migration(sql, { before: 'transaction = false;' }))).toEqual([]);
+    expect(findLockingStatements(name, buildMigration(sql, { before: 'transaction = false;' }))).toEqual([]);
   });
 
-  it('an exempt migration is not checked', () => {
+  it('a migration that the lint exempts is not checked', () => {
     const [first] = exempt as Set<string>;
     expect(
-      findLockingStatements(`libs/database/src/migrations/${first}.ts`, migration('UPDATE job SET a = b')),
+      findLockingStatements(`libs/database/src/migrations/${first}.ts`, buildMigration('UPDATE job SET a = b')),
     ).toEqual([]);
   });
 });

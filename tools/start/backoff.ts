@@ -2,7 +2,7 @@
 export class Backoff {
   private deaths: number[] = [];
 
-  nextDelayMs(now = Date.now()): number {
+  computeNextDelay(now = Date.now()): number {
     this.deaths = [...this.deaths.filter((at) => now - at < 60_000), now];
     return Math.min(250 * 2 ** this.deaths.length, 10_000);
   }

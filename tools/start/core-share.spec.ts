@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describeProcesses, computeProcessCount, readUsableCores } from './core-share';
 
 describe('the number of service processes', () => {
-  it('there is one service process for every two cores, at least one and at most four', () => {
+  it('npm start runs one service process for every two cores, at least one and at most four', () => {
     expect([0.5, 1, 2, 3, 4, 6, 8, 64].map(computeProcessCount)).toEqual([1, 1, 1, 1, 2, 3, 4, 4]);
   });
 

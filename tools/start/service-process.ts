@@ -65,6 +65,6 @@ export class ServiceProcess {
         () => say(`${name} is running again`),
         (error: Error) => this.handleDeath(error.message.split('\n')[0]!),
       );
-    }, this.backoff.nextDelayMs());
+    }, this.backoff.computeNextDelay());
   }
 }

@@ -15,10 +15,12 @@ describe('a start', () => {
   it('npm start prints a long phase and its time, and stores the times of all phases', async () => {
     const lines: string[] = [];
     const phases = new Phases((line: string) => lines.push(line), 20);
-    const lasting = () => new Promise((resolve) => setTimeout(() => resolve(lines.length), 60));
+    const countLinesAfterPause = () => new Promise((resolve) => setTimeout(() => resolve(lines.length), 60));
     expect(await phases.runPhase('quick', async () => 'done')).toBe('done');
-    expect(await phases.runPhase('slow', lasting)).toBe(1);
-    const failing = phases.runPhase('failing', () => lasting().then(() => Promise.reject(new Error('full'))));
+    expect(await phases.runPhase('slow', countLinesAfterPause)).toBe(1);
+    const failing = phases.runPhase('failing', () =>
+      countLinesAfterPause().then(() => Promise.reject(new Error('full'))),
+    );
     await expect(failing).rejects.toThrow('full');
     expect(lines).toEqual(['slow …', 'slow: 0.1 s', 'failing …', 'failing: 0.1 s']);
     expect(phases.times.map(([name]: [string]) => name)).toEqual(['quick', 'slow', 'failing']);
@@ -53,13 +55,13 @@ describe('a start', () => {
 
   it('the delay before a restart of a process doubles with each death within a minute', () => {
     const backoff = new Backoff();
-    expect([0, 1, 2, 3, 4, 5].map((second) => backoff.nextDelayMs(second * 1000))).toEqual([
+    expect([0, 1, 2, 3, 4, 5].map((second) => backoff.computeNextDelay(second * 1000))).toEqual([
       500, 1000, 2000, 4000, 8000, 10_000,
     ]);
-    expect(backoff.nextDelayMs(66_000)).toBe(500);
-    backoff.nextDelayMs(67_000);
+    expect(backoff.computeNextDelay(66_000)).toBe(500);
+    backoff.computeNextDelay(67_000);
     backoff.resetBackoff();
-    expect(backoff.nextDelayMs(68_000)).toBe(500);
+    expect(backoff.computeNextDelay(68_000)).toBe(500);
   });
 
   it('npm start refuses a data folder while a restore into it has not finished, and creates nothing', async () => {

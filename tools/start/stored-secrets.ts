@@ -5,7 +5,7 @@ import { StartError } from './options';
 
 /** Secrets that are generated at the first start and stored next to the data that they encrypt. */
 export interface StoredSecrets {
-  /** Absent if the data folder was restored from a backup without the master keys. */
+  /** Master keys; absent if the data folder was restored from a backup without them. */
   masterKeys?: string;
   cronSecret: string;
   s3AccessKeyId: string;

@@ -12,7 +12,7 @@ describe('data of another version', () => {
   let dataDir: string;
   const lines: string[] = [];
   const newest = migrations.slice(-2).map(({ name }) => name);
-  const input = (options: Partial<UpgradeData> = {}): UpgradeData => ({
+  const buildUpgradeOptions = (options: Partial<UpgradeData> = {}): UpgradeData => ({
     databaseUrl: database.url,
     dataDir,
     backup: true,
@@ -36,12 +36,12 @@ describe('data of another version', () => {
   });
 
   it('data of an older version is restored from the backup if a migration fails', async () => {
-    const run = async (url: string) => {
+    const upgradeDatabase = async (url: string) => {
       await migrateDatabase(url, { only: migrations.slice(0, -1).map(({ name }) => name) });
-      await query("UPDATE organization SET name = 'half changed'");
+      await querySql("UPDATE organization SET name = 'half changed'");
       throw new Error('no room\nat line 1');
     };
-    await expect(upgradeData(input({ run }))).rejects.toThrow(
+    await expect(upgradeData(buildUpgradeOptions({ run: upgradeDatabase }))).rejects.toThrow(
       /could not be migrated to Muster \S+ \(no room\); it was restored from the backup \S+Z\./,
     );
     expect(lines).toEqual([
@@ -49,27 +49,27 @@ describe('data of another version', () => {
       expect.stringMatching(/^backup \S+ is complete; migrating the data to Muster/),
       'the migration failed: restoring the backup',
     ]);
-    expect(await query('SELECT name FROM organization')).toEqual([{ name: 'Practice' }]);
-    expect(await query('SELECT name FROM schema_migration WHERE name = ANY($1)', [newest])).toEqual([]);
+    expect(await querySql('SELECT name FROM organization')).toEqual([{ name: 'Practice' }]);
+    expect(await querySql('SELECT name FROM schema_migration WHERE name = ANY($1)', [newest])).toEqual([]);
   });
 
   it('data of an older version is backed up before its migration, which stores the new version', async () => {
-    expect(await upgradeData(input())).toEqual(newest);
+    expect(await upgradeData(buildUpgradeOptions())).toEqual(newest);
     expect(lines).toHaveLength(2);
     expect(await readFile(join(dataDir, 'version'), 'utf8')).toMatch(/^\d+\.\d+\.\d+\n$/);
-    expect(await query('SELECT name FROM organization')).toEqual([{ name: 'Practice' }]);
-    expect(await upgradeData(input({ pending: 0 }))).toEqual([]);
+    expect(await querySql('SELECT name FROM organization')).toEqual([{ name: 'Practice' }]);
+    expect(await upgradeData(buildUpgradeOptions({ pending: 0 }))).toEqual([]);
     expect(lines).toHaveLength(2);
   });
 
   it('data of a newer version is refused with an error that names the migration that is too new', async () => {
-    await query("INSERT INTO schema_migration (timestamp, name) VALUES (1900000000000, 'Later1900000000000')");
-    await expect(upgradeData(input({ pending: 0 }))).rejects.toThrow(
+    await querySql("INSERT INTO schema_migration (timestamp, name) VALUES (1900000000000, 'Later1900000000000')");
+    await expect(upgradeData(buildUpgradeOptions({ pending: 0 }))).rejects.toThrow(
       /belongs to a newer version than this one \(\S+\): it has the migration Later1900000000000\. Start the version that created it/,
     );
   });
 
-  async function query(sql: string, values: unknown[] = []): Promise<unknown[]> {
+  async function querySql(sql: string, values: unknown[] = []): Promise<unknown[]> {
     const client = new Client({ connectionString: database.url });
     await client.connect();
     try {

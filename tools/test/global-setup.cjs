@@ -51,6 +51,6 @@ function putRealPythonFirstInPath() {
     const program = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim();
     env.PATH = [dirname(program), env.PATH].join(delimiter);
   } catch {
-    // Without Python the tests that run scripts fail with a message of their own.
+    // If Python is missing, the tests that run scripts fail with a message that says so.
   }
 }

@@ -5,7 +5,7 @@ const { statSync } = require('node:fs');
 const { sep } = require('node:path');
 const Sequencer = require('@jest/test-sequencer').default;
 
-const startProcesses = [join('apps', 'e2e'), join('apps', 'worker'), join('libs', 'vm')];
+const startProcesses = [joinFolders('apps', 'e2e'), joinFolders('apps', 'worker'), joinFolders('libs', 'vm')];
 
 module.exports = class SpreadProcesses extends Sequencer {
   sort(tests) {
@@ -23,7 +23,7 @@ module.exports = class SpreadProcesses extends Sequencer {
   }
 };
 
-function join(...names) {
+function joinFolders(...names) {
   return `${sep}${names.join(sep)}${sep}`;
 }
 

@@ -4,7 +4,7 @@
 // the files that hang.
 const { writeFileSync } = require('node:fs');
 const { relative } = require('node:path');
-const { limits, allowedSeconds, exceptions } = require('./time-limits.cjs');
+const { limits, computeAllowedSeconds, exceptions } = require('./time-limits.cjs');
 
 const kinds = Object.keys(limits);
 /**
@@ -83,7 +83,7 @@ function listFilesOverLimit(files) {
   return files
     .filter(({ file }) => !file.endsWith('.long.spec.ts'))
     .map((each) => ({ ...each, limit: exceptions[each.file]?.seconds ?? limits[each.kind] }))
-    .filter(({ processorSeconds, limit }) => processorSeconds > allowedSeconds(limit, slowness))
+    .filter(({ processorSeconds, limit }) => processorSeconds > computeAllowedSeconds(limit, slowness))
     .map(
       ({ file, kind, limit, processorSeconds }) =>
         `${file} used ${processorSeconds.toFixed(1)} s of processor time on a machine that is ${slowness.toFixed(1)} times slower than the reference; the limit of a ${kind} file is ${limit} s (tools/test/time-limits.cjs).`,
@@ -127,12 +127,12 @@ function sumTimesByKind(files) {
   return kinds
     .map((kind) => {
       const own = files.filter((file) => file.kind === kind);
-      return `${kind.padEnd(10)} ${String(own.length).padStart(3)} files ${inSeconds(own, 'elapsedSeconds')} s, processor time ${inSeconds(own, 'processorSeconds')} s`;
+      return `${kind.padEnd(10)} ${String(own.length).padStart(3)} files ${formatTotalSeconds(own, 'elapsedSeconds')} s, processor time ${formatTotalSeconds(own, 'processorSeconds')} s`;
     })
     .join('\n');
 }
 
-function inSeconds(files, name) {
+function formatTotalSeconds(files, name) {
   return files
     .reduce((sum, file) => sum + file[name], 0)
     .toFixed(0)

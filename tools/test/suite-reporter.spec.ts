@@ -30,7 +30,7 @@ describe('the suite reporter', () => {
     slowness?: number;
     leftBehind?: string[];
   }
-  function report(...files: Measured[]): Error | undefined {
+  function reportFiles(...files: Measured[]): Error | undefined {
     const reporter = new SuiteReporter({ rootDir });
     const testResults = files.map(({ file = 'libs/a/src/a.spec.ts', leftBehind = [], ...measured }) => ({
       testFilePath: join(rootDir, file),
@@ -51,27 +51,27 @@ describe('the suite reporter', () => {
   }
 
   it('the suite reporter does not fail a run whose files are within their limits and leave nothing behind', () => {
-    expect(report({}, { kind: 'process', processorSeconds: 19 })).toBeUndefined();
+    expect(reportFiles({}, { kind: 'process', processorSeconds: 19 })).toBeUndefined();
     expect(printed).toContain('2 passed, 0 failed\n');
   });
 
   it('the suite reporter fails a run with a file over the limit of its kind, and names the file and the limit', () => {
-    expect(report({ file: 'libs/b/src/b.spec.ts', kind: 'database', processorSeconds: 8.6 })?.message).toContain(
+    expect(reportFiles({ file: 'libs/b/src/b.spec.ts', kind: 'database', processorSeconds: 8.6 })?.message).toContain(
       '1 test',
     );
     expect(printed).toMatch(/libs\/b\/src\/b\.spec\.ts used 8\.6 s of processor time .* a database file is 5 s/);
   });
 
   it('the suite reporter raises the limits in proportion on a slow machine', () => {
-    expect(report({ kind: 'database', processorSeconds: 16, slowness: 2 })).toBeUndefined();
+    expect(reportFiles({ kind: 'database', processorSeconds: 16, slowness: 2 })).toBeUndefined();
   });
 
   it('the suite reporter does not limit the processor time of a long file', () => {
-    expect(report({ file: 'libs/b/src/b.long.spec.ts', kind: 'database', processorSeconds: 600 })).toBeUndefined();
+    expect(reportFiles({ file: 'libs/b/src/b.long.spec.ts', kind: 'database', processorSeconds: 600 })).toBeUndefined();
   });
 
   it('the suite reporter fails a run with a file that leaves something behind, and names the file and the leftover', () => {
-    expect(report({ leftBehind: ['timers: 1'] })).toBeInstanceOf(Error);
+    expect(reportFiles({ leftBehind: ['timers: 1'] })).toBeInstanceOf(Error);
     expect(printed).toContain('libs/a/src/a.spec.ts left behind: timers: 1.');
   });
 });

@@ -27,7 +27,7 @@ const jestArgs = buildJestArguments(args);
 if (jestArgs) {
   await provideBrowser(jestArgs);
   process.exitCode = await runJest(jestArgs);
-  // The whole long suite includes the other dates; a part of it does not.
+  // Only a run of the whole long suite also runs the suites under other dates.
   if (args.length === 1 && args[0] === '--long')
     process.exitCode = (await runSuitesUnderOtherDates()) || process.exitCode;
 } else console.log('the changes affect no test\n\n0 passed, 0 failed');

@@ -6,7 +6,7 @@ const limits = { pure: 1, database: 5, process: 20, page: 20 };
  * other work, because processes share the caches of the processor, and the first file that uses a part of the code also
  * pays for its compilation.
  */
-const allowedSeconds = (limit, slowness) => (limit * 1.5 + 1) * slowness;
+const computeAllowedSeconds = (limit, slowness) => (limit * 1.5 + 1) * slowness;
 
 const startsService = 'starts a whole service, which takes six to eight seconds each time';
 const startsApps = 'starts the six apps as processes, kills each and starts it again';
@@ -73,4 +73,4 @@ const exceptions = {
   'tools/start/upgrade-data.spec.ts': { seconds: 8, reason: 'restores an old database and migrates it' },
 };
 
-module.exports = { limits, allowedSeconds, exceptions };
+module.exports = { limits, computeAllowedSeconds, exceptions };

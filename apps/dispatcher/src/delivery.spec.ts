@@ -19,7 +19,7 @@ describe('two dispatchers', () => {
   let second: Harness;
   let worker: FakeWorker;
   let agent: { id: string; organizationId: string };
-  const sql = (text: string, values: unknown[] = []) => first.db.query<any>('system', text, values);
+  const querySql = (text: string, values: unknown[] = []) => first.db.query<any>('system', text, values);
 
   beforeAll(async () => {
     const env = { OUTBOUND_ALLOW: '127.0.0.1', COMMAND_SWEEP_MS: '20' };
@@ -31,7 +31,7 @@ describe('two dispatchers', () => {
     worker = await FakeWorker.start(deriveSigningSecrets(KeyRing.parseKeyRing(testMasterKey), organizationId)[0]!);
     const { id } = await makeAgent(first.db, { organizationId });
     agent = { id, organizationId };
-    await sql(
+    await querySql(
       `UPDATE agent SET status = 'online', last_seen = now(), tunnel_url = $2, seen_from = '127.0.0.1' WHERE id = $1`,
       [id, worker.url],
     );
@@ -43,9 +43,9 @@ describe('two dispatchers', () => {
   });
 
   /** Inserts complete rows in one statement, because both dispatchers check for due commands all the time. */
-  const issue = async (kinds: string[], dueIn = '0') => {
+  const insertCommands = async (kinds: string[], dueIn = '0') => {
     const ids = kinds.map(() => newId());
-    await sql(
+    await querySql(
       `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, deadline, next_push_at)
        SELECT id, $2, $3, kind, '{}', now() + interval '1 minute', now() + $5::interval
        FROM unnest($1::uuid[], $4::text[]) AS command (id, kind)`,
@@ -56,11 +56,11 @@ describe('two dispatchers', () => {
 
   it('two dispatchers push each command once in total', async () => {
     worker.answer = () => new Promise((resolve) => setTimeout(() => resolve(202), 200));
-    const ids = await issue(Array.from({ length: 50 }, () => 'snippet'));
+    const ids = await insertCommands(Array.from({ length: 50 }, () => 'snippet'));
     const deliveries = [first, second].map((each) => each.app.nest.get(CommandDelivery, { strict: false }));
     await Promise.all(ids.flatMap((id) => deliveries.map((delivery) => delivery.deliverCommand(id))));
     await waitFor('the acknowledgement of all commands', async () => {
-      const [{ open }] = await sql('SELECT count(*)::int AS open FROM agent_command WHERE taken_at IS NULL');
+      const [{ open }] = await querySql('SELECT count(*)::int AS open FROM agent_command WHERE taken_at IS NULL');
       return open === 0;
     });
     expect(worker.received.map(({ commandId }) => commandId).sort()).toEqual([...ids].sort());
@@ -70,27 +70,28 @@ describe('two dispatchers', () => {
   it('a dispatcher pushes only repair and restart commands to an offline agent', async () => {
     worker.received.length = 0;
     worker.answer = () => 202;
-    await sql(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agent.id]);
-    const [repair, restart, snippet] = await issue(['repair', 'restart', 'snippet']);
+    await querySql(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agent.id]);
+    const [repair, restart, snippet] = await insertCommands(['repair', 'restart', 'snippet']);
     const delivery = first.app.nest.get(CommandDelivery, { strict: false });
     await waitFor('both commands', async () => {
       for (const id of [repair, restart, snippet]) await delivery.deliverCommand(id!);
       return worker.received.length >= 2;
     });
     expect(worker.received.map(({ commandId }) => commandId).sort()).toEqual([repair, restart].sort());
-    await sql(`UPDATE agent SET status = 'online' WHERE id = $1`, [agent.id]);
+    await querySql(`UPDATE agent SET status = 'online' WHERE id = $1`, [agent.id]);
   });
 
   it('a dispatcher never pushes a command that the worker finished before its push was due', async () => {
     worker.received.length = 0;
-    const [id] = await issue(['snippet'], '1 hour');
-    await sql(`UPDATE agent_command SET status = 'success', finished_at = now(), next_push_at = now() WHERE id = $1`, [
-      id,
-    ]);
+    const [id] = await insertCommands(['snippet'], '1 hour');
+    await querySql(
+      `UPDATE agent_command SET status = 'success', finished_at = now(), next_push_at = now() WHERE id = $1`,
+      [id],
+    );
     const delivery = second.app.nest.get(CommandDelivery, { strict: false });
     expect(await delivery.deliverCommand(id!)).toBe('over');
     // The new command is due after the finished one. A dispatcher that has pushed it has skipped the finished one.
-    const [next] = await issue(['snippet']);
+    const [next] = await insertCommands(['snippet']);
     await waitFor('the next command', () =>
       Promise.resolve(worker.received.some(({ commandId }) => commandId === next)),
     );

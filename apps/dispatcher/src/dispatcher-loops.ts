@@ -103,8 +103,8 @@ export class DispatcherLoops extends AppLoops {
         },
         {
           name: 'fail silent agents',
-          // At most a tenth of the time after which an agent without heartbeats becomes offline, so that this is
-          // noticed soon.
+          // The interval is at most a tenth of the time after which a silent agent becomes offline, so that the loop
+          // notices it soon.
           intervalMs: Math.min(10_000, Math.max(20, offlineAfterMs / 10)),
           runOnce: (round) => failSilentAgents(database, { offlineAfterMs }, round),
         },

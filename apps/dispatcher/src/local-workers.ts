@@ -17,7 +17,7 @@ export class LocalWorkers implements OnApplicationBootstrap, BeforeApplicationSh
   ) {}
 
   onApplicationBootstrap(): void {
-    // Not awaited, because the service must also start while its database is unavailable.
+    // The start is not awaited, because the service must also start while its database is unavailable.
     this.supervision
       .startSupervision(this.agents)
       .catch((error: Error) =>

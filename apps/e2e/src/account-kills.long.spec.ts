@@ -42,7 +42,7 @@ describe('runs on one account if the process is killed', () => {
   let worker: HttpClient;
   const prefix = `t${randomBytes(6).toString('hex')}`;
 
-  const start = async () => {
+  const startService = async () => {
     const env = {
       ...{ OUTBOX_SWEEP_MS: '200', OUTBOX_REPUBLISH_MS: '2000', DISPATCH_SWEEP_MS: '500', LOG_LEVEL: 'warn' },
       ...{ BOOTSTRAP_ORGANIZATION: 'First', BOOTSTRAP_ADMIN_EMAIL: 'one@example.com' },
@@ -67,7 +67,7 @@ describe('runs on one account if the process is killed', () => {
     for (const [pausePoint, trigger] of Object.entries(pausePointTriggers)) {
       await pool.query(`${trigger} FOR EACH ROW EXECUTE FUNCTION wait_at_account_pause_point('${pausePoint}')`);
     }
-    await start();
+    await startService();
     const { secret } = (await admin.post('/api/api-keys', { name: 'machines', scope: 'worker' })).body;
     worker = new HttpClient(service.url).with({ 'x-api-key': secret });
   });
@@ -77,7 +77,7 @@ describe('runs on one account if the process is killed', () => {
     await database?.drop();
   });
 
-  const waiting = async () =>
+  const findWaitingBackends = async () =>
     (
       await pool.query<{ pid: number }>(
         `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND classid = ${kind}
@@ -86,19 +86,21 @@ describe('runs on one account if the process is killed', () => {
     ).rows.map(({ pid }) => pid);
 
   /** Kills the process while it waits at the pause point, and then rolls back or completes its transaction. */
-  async function killAt(pausePoint: PausePoint, work: () => Promise<unknown>): Promise<void> {
+  async function killAtPausePoint(pausePoint: PausePoint, work: () => Promise<unknown>): Promise<void> {
     const keeper: PoolClient = await pool.connect();
     await keeper.query('SELECT pg_advisory_lock($1, hashtext($2))', [kind, pausePoint]);
     const working = work().catch(() => undefined);
-    await waitFor(`a statement at the pause point ${pausePoint}`, async () => (await waiting()).length > 0);
+    await waitFor(`a statement at the pause point ${pausePoint}`, async () => (await findWaitingBackends()).length > 0);
     await service.end('SIGKILL');
     await working;
     if (!pausePoint.endsWith('commit')) {
-      await pool.query('SELECT pg_terminate_backend(pid, 10000) FROM unnest($1::int[]) AS pid', [await waiting()]);
+      await pool.query('SELECT pg_terminate_backend(pid, 10000) FROM unnest($1::int[]) AS pid', [
+        await findWaitingBackends(),
+      ]);
     }
     await keeper.query('SELECT pg_advisory_unlock($1, hashtext($2))', [kind, pausePoint]);
     keeper.release();
-    await start();
+    await startService();
   }
 
   it('a portal account is used by one run at a time and is free at the end, at whatever point a process is killed', async () => {
@@ -119,29 +121,31 @@ describe('runs on one account if the process is killed', () => {
     await pool.query(`UPDATE agent SET status = 'online', last_seen = now()`);
     const launchAll = () =>
       Promise.all(agentIds.map((agentId) => admin.post('/api/jobs/launch', { workflowId, agentId })));
-    const holders = async () =>
+    const findAccountHolders = async () =>
       (
         await pool.query<{ jobId: string }>(
           `SELECT u.job_id AS "jobId" FROM account_use u JOIN job j ON j.id = u.job_id
            WHERE u.since IS NOT NULL AND u.until IS NULL AND j.command_id IS NOT NULL`,
         )
       ).rows.map(({ jobId }) => jobId);
-    const holder = () => waitFor('a run to have the account', async () => (await holders())[0], 30_000);
-    const report = (jobId: string) => worker.at(service.url).post('/api/job-webhook', { jobId, status: 'completed' });
+    const waitForAccountHolder = () =>
+      waitFor('a run to have the account', async () => (await findAccountHolders())[0], 30_000);
+    const reportCompletion = (jobId: string) =>
+      worker.at(service.url).post('/api/job-webhook', { jobId, status: 'completed' });
 
-    await killAt('assignment', launchAll);
+    await killAtPausePoint('assignment', launchAll);
     // The client repeats the launches whose commit or response was lost.
     const launched = Number((await pool.query('SELECT count(*) AS count FROM job')).rows[0].count);
     for (const agentId of agentIds.slice(launched)) await admin.post('/api/jobs/launch', { workflowId, agentId });
     const total = Number((await pool.query('SELECT count(*) AS count FROM job')).rows[0].count);
     const pausePoints: (PausePoint | null)[] = ['return', 'return’s commit', 'assignment’s commit'];
     for (let ended = 0; ended < total; ended += 1) {
-      const jobId = await holder();
-      expect(await holders()).toEqual([jobId]);
+      const jobId = await waitForAccountHolder();
+      expect(await findAccountHolders()).toEqual([jobId]);
       const pausePoint = pausePoints[ended];
-      if (pausePoint) await killAt(pausePoint, () => report(jobId));
+      if (pausePoint) await killAtPausePoint(pausePoint, () => reportCompletion(jobId));
       // A worker repeats its report until it is acknowledged.
-      await report(jobId);
+      await reportCompletion(jobId);
       await waitFor('the run to end', async () => {
         const { rows } = await pool.query('SELECT status FROM job WHERE id = $1', [jobId]);
         return rows[0].status === 'completed';

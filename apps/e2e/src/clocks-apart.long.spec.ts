@@ -39,7 +39,7 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
     if (typeof found !== 'string') throw new Error(`libfaketime is not available: ${found.join('; ')}`);
     library = found;
     fixture = await openFaultFixture();
-    const start = async (app: ServiceApp, aheadSeconds: number) => {
+    const startWithClockAhead = async (app: ServiceApp, aheadSeconds: number) => {
       const clock = { LD_PRELOAD: library, FAKETIME: `${aheadSeconds >= 0 ? '+' : ''}${aheadSeconds}s` };
       const options = { FAKETIME_DONT_FAKE_MONOTONIC: '1', DONT_FAKE_MONOTONIC: '1', OUTBOUND_ALLOW: '127.0.0.1' };
       const service = await ServiceProcess.start(app, { ...fixture.env, ...clock, ...options });
@@ -47,9 +47,9 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
       return service;
     };
     const urls = new Map<ServiceApp, string>();
-    for (const app of serviceApps) urls.set(app, (await start(app, offsets[app])).url);
+    for (const app of serviceApps) urls.set(app, (await startWithClockAhead(app, offsets[app])).url);
     // A second replica competes for the same deliveries.
-    await start('feedback-sync', 40);
+    await startWithClockAhead('feedback-sync', 40);
     admin = await fixture.signIn(urls.get('gateway')!);
 
     const created = await admin.post('/api/agents', { name: 'Machine', provider: 'external' });
@@ -64,7 +64,8 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
 
     receiver = createServer((request, response) => {
       received.push(String(request.headers['webhook-id']));
-      // In this second, a replica that trusted its own clock instead of the database's would send the delivery again.
+      // The answer is delayed for a second, in which a replica that trusted its own clock would send the delivery
+      // again.
       setTimeout(() => response.writeHead(204).end(), 1000);
     });
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
@@ -77,56 +78,59 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
     if (library) await rm(dirname(library), { recursive: true, force: true });
   });
 
-  const untilPushed = (description: string, test: (command: FakeWorker['received'][number]) => boolean) =>
+  const waitUntilPushed = (description: string, test: (command: FakeWorker['received'][number]) => boolean) =>
     waitFor(description, () => worker.received.find(test));
-  const job = async (id: string) => (await admin.get(`/api/jobs/${id}`)).body;
-  const isNow = (time: string) => Math.abs(Date.parse(time) - Date.now()) < 10_000;
+  const readJob = async (id: string) => (await admin.get(`/api/jobs/${id}`)).body;
+  const isCloseToNow = (time: string) => Math.abs(Date.parse(time) - Date.now()) < 10_000;
 
-  async function launch(): Promise<string> {
+  async function launchJob(): Promise<string> {
     const { jobId } = (await admin.post('/api/jobs/launch', ids)).body;
-    await untilPushed('the run command', ({ kind, jobId: commandJobId }) => kind === 'run' && commandJobId === jobId);
+    await waitUntilPushed(
+      'the run command',
+      ({ kind, jobId: commandJobId }) => kind === 'run' && commandJobId === jobId,
+    );
     await machine.post('/api/job-webhook', { jobId, status: 'running' });
     return jobId as string;
   }
 
   it('apps whose clocks differ record consistent times for a run and compute its cost', async () => {
-    const id = await launch();
+    const id = await launchJob();
     await machine.post('/api/job-webhook', { jobId: id, status: 'completed' });
     const ended = await waitFor('the cost of the run', async () => {
-      const read = await job(id);
+      const read = await readJob(id);
       return read.totalCostUsd !== null && read;
     });
-    expect([ended.queuedAt, ended.startedAt, ended.finishedAt].map(isNow)).toEqual([true, true, true]);
+    expect([ended.queuedAt, ended.startedAt, ended.finishedAt].map(isCloseToNow)).toEqual([true, true, true]);
     expect(ended.durationMs).toBeLessThan(30_000);
   });
 
   it('apps whose clocks differ give a snippet its whole timeout, and fail it after that', async () => {
     const path = `/api/agents/${ids.agentId}/run-snippet`;
     const snippetId = (await admin.post(path, { code: 'print(1)', timeoutMs: 30_000 })).body.commandId;
-    const command = await untilPushed('the snippet command', ({ commandId }) => commandId === snippetId);
+    const command = await waitUntilPushed('the snippet command', ({ commandId }) => commandId === snippetId);
     const leftMs = Date.parse(command.deadline) - Date.now();
     expect(leftMs).toBeGreaterThan(20_000);
     expect(leftMs).toBeLessThan(45_000);
     const result = `/api/agents/${ids.agentId}/commands/${snippetId}/result`;
     expect((await machine.post(result, { status: 'success', output: '1\n' })).status).toBe(200);
     const silent = (await admin.post(path, { code: 'print(1)', timeoutMs: 2000 })).body.commandId;
-    const end = async () => {
+    const readEndedCommand = async () => {
       const { body } = await admin.get(`${path}/status?commandId=${silent}`);
       return body.status !== 'pending' && body.status !== 'running' && body;
     };
-    expect(await waitFor('the end of the snippet', end, 40_000)).toMatchObject({ status: 'failed' });
+    expect(await waitFor('the end of the snippet', readEndedCommand, 40_000)).toMatchObject({ status: 'failed' });
   });
 
   it('apps whose clocks differ stop a cancelled run with its grace period, without a reboot', async () => {
-    const id = await launch();
+    const id = await launchJob();
     await admin.post(`/api/jobs/${id}/cancel`);
-    await untilPushed('the stop command', ({ kind, jobId }) => kind === 'stop_job' && jobId === id);
+    await waitUntilPushed('the stop command', ({ kind, jobId }) => kind === 'stop_job' && jobId === id);
     // The worker uses a part of the grace period.
     await new Promise((resolve) => setTimeout(resolve, 6000));
     expect(worker.received.filter(({ kind, jobId }) => kind === 'stop_job' && jobId === id)).toHaveLength(1);
     await machine.post('/api/job-webhook', { jobId: id, status: 'cancelled' });
     expect(
-      await waitFor('the end of the run', async () => (await job(id)).finishedAt && (await job(id))),
+      await waitFor('the end of the run', async () => (await readJob(id)).finishedAt && (await readJob(id))),
     ).toMatchObject({
       status: 'cancelled',
     });
@@ -138,7 +142,7 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
     const endpoint = await admin.post('/api/webhook-endpoints', { url, events: ['job.cancelled'] });
     expect(endpoint.status).toBe(201);
     // This run occupies the agent, so all runs that are cancelled below are queued.
-    await launch();
+    await launchJob();
     for (let n = 0; n < deliveries; n += 1) {
       const { jobId } = (await admin.post('/api/jobs/launch', ids)).body;
       await admin.post(`/api/jobs/${jobId}/cancel`);

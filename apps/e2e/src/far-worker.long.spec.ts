@@ -54,14 +54,14 @@ describeHosts('a worker on another host than npm start (requires root for networ
     async () => {
       const agentId = await fixture.installWorker('player', { CHROMIUM: chromium! });
       await admin.put('/api/vault/PORTAL_PASSWORD', { value: 'hunter2' });
-      const launch = async (steps: object[], more: object = {}) => {
+      const launchBrowserSteps = async (steps: object[], more: object = {}) => {
         const numbered = steps.map((step, at) => ({ id: `s${at + 1}`, ...step }));
         const created = await api.post('/api/workflows', { name: 'Steps', variables: ['CLAIM'], steps: numbered });
         expect(created.body.script).toBe('');
         const body = { workflowId: created.body.id, agentId, variables: { CLAIM: 'C-7' }, ...more };
         return fixture.waitForEnd((await api.post('/api/jobs/launch', body)).body.jobId);
       };
-      const job = await launch(
+      const job = await launchBrowserSteps(
         [
           { type: 'goto', url: 'http://127.0.0.1:4712/' },
           { type: 'fill', field: 'Claim', value: '{{CLAIM}}' },
@@ -80,7 +80,7 @@ describeHosts('a worker on another host than npm start (requires root for networ
         progress: { stepsTotal: 7, stepsPassed: 7, stepsFailed: 0 },
       });
       expect((await (await fetch(job.screenshotUrl)).blob()).type).toBe('image/png');
-      const failed = await launch([
+      const failed = await launchBrowserSteps([
         { type: 'goto', url: 'http://127.0.0.1:4712/' },
         { type: 'swipe', direction: 'left' },
         { type: 'click', text: 'Find' },
@@ -99,7 +99,7 @@ describeHosts('a worker on another host than npm start (requires root for networ
   );
 
   /** Sends an action that becomes a command, and waits for the worker's result. */
-  const act = async (agentId: string, action: object) => {
+  const performAgentAction = async (agentId: string, action: object) => {
     const { body } = await admin.post(`/api/agent/${agentId}/action`, action);
     const path = `/api/agents/${agentId}/run-snippet/status?commandId=${body.commandId}`;
     const finished = await waitFor(
@@ -118,9 +118,13 @@ describeHosts('a worker on another host than npm start (requires root for networ
     async () => {
       const agentId = await fixture.installWorker('recorder', { CHROMIUM: chromium! });
       const startUrl = 'http://127.0.0.1:4712/';
-      const { recordingId, error } = await act(agentId, { action: 'start_recording', kind: 'browser', startUrl });
+      const { recordingId, error } = await performAgentAction(agentId, {
+        action: 'start_recording',
+        kind: 'browser',
+        startUrl,
+      });
       expect(error).toBeUndefined();
-      expect((await act(agentId, { action: 'stop_recording', recordingId })).error).toBeUndefined();
+      expect((await performAgentAction(agentId, { action: 'stop_recording', recordingId })).error).toBeUndefined();
       const created = await api.post('/api/workflows/upload', { recordingId });
       expect(created.status).toBe(201);
       expect(created.body.steps).toContainEqual(expect.objectContaining({ type: 'navigate', url: startUrl }));
@@ -134,7 +138,7 @@ describeHosts('a worker on another host than npm start (requires root for networ
       const upload = { filename: 'far-2.1.0.zip', contentType: 'application/zip', size: bytes.length };
       const { body: ticket } = await machine.post(`/api/agents/${agentId}/uploads`, upload);
       await fetch(ticket.uploadUrl, { method: 'PUT', headers: ticket.headers, body: new Uint8Array(bytes) });
-      const deployed = await act(agentId, { action: 'deploy_extension', version: '2.1.0' });
+      const deployed = await performAgentAction(agentId, { action: 'deploy_extension', version: '2.1.0' });
       expect([deployed.error, deployed.output?.version]).toEqual([undefined, '2.1.0']);
     },
   );

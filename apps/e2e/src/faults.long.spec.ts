@@ -34,12 +34,12 @@ describe('the service during an outage', () => {
     if (!service.alive) throw new Error(`the service died: ${service.output.slice(-3000)}`);
   });
 
-  const accept = async (count: number): Promise<number> => {
+  const sendProbeMessages = async (count: number): Promise<number> => {
     const answer = await withTimeout(client.post('/api/admin/queue-probes', { count }), patience);
     expect([answer.status, answer.text.slice(0, 300)]).toEqual([202, expect.any(String)]);
     return answer.body.probes.length;
   };
-  const allHandled = async (accepted: number) => {
+  const waitUntilAllHandled = async (accepted: number) => {
     await waitFor(
       'every accepted probe message',
       async () => (await countProbeMessages(fixture)).handled === accepted,
@@ -56,7 +56,7 @@ describe('the service during an outage', () => {
     try {
       for (let round = 0; round < 6; round += 1) {
         const [count, ...answers] = await Promise.all([
-          accept(random.between(1, 20)),
+          sendProbeMessages(random.between(1, 20)),
           withTimeout(client.get('/api/health'), patience),
           withTimeout(client.get('/api/organization/settings'), patience),
           withTimeout(client.get('/api/users'), patience),
@@ -72,8 +72,8 @@ describe('the service during an outage', () => {
     } finally {
       process.kill(fixture.stack.redis!.pid, 'SIGCONT');
     }
-    const counts = await allHandled(accepted);
-    report('Redis paused', { ...counts, reads: reads.length });
+    const counts = await waitUntilAllHandled(accepted);
+    printCounts('Redis paused', { ...counts, reads: reads.length });
     expect(new Set(reads)).toEqual(new Set([200, 401]));
     expect(counts).toEqual({ accepted, handled: accepted, publishedAgain: 0 });
   });
@@ -82,14 +82,14 @@ describe('the service during an outage', () => {
     let accepted = 0;
     for (let round = 0; round < kills; round += 1) {
       const pushing = (async () => {
-        for (let i = 0; i < 15; i += 1) accepted += await accept(random.between(1, 10));
+        for (let i = 0; i < 15; i += 1) accepted += await sendProbeMessages(random.between(1, 10));
       })();
       await new Promise((resume) => setTimeout(resume, random.between(0, 150)));
       await fixture.emptyRedis();
       await pushing;
     }
-    const counts = await allHandled(accepted);
-    report('Redis killed and emptied', { ...counts, kills });
+    const counts = await waitUntilAllHandled(accepted);
+    printCounts('Redis killed and emptied', { ...counts, kills });
     expect(counts).toEqual({ accepted, handled: accepted, publishedAgain: expect.any(Number) });
     // A message whose acknowledgement was lost with Redis may be published again; its work is still done once.
     expect(counts.publishedAgain).toBeLessThanOrEqual(accepted / 20);
@@ -124,7 +124,7 @@ describe('the service during an outage', () => {
     }
     flowing = false;
     await Promise.all(load);
-    report('Postgres killed', { ...Object.fromEntries(statuses), kills });
+    printCounts('Postgres killed', { ...Object.fromEntries(statuses), kills });
     if (statuses.has(500))
       throw new Error(
         service.output
@@ -134,7 +134,7 @@ describe('the service during an outage', () => {
       );
     expect([...statuses.keys()].filter((status) => ![200, 503].includes(status))).toEqual([]);
     expect([service.alive, service.pid]).toEqual([true, pid]);
-    const counts = await allHandled(await accept(10));
+    const counts = await waitUntilAllHandled(await sendProbeMessages(10));
     expect(counts.handled).toBe(counts.accepted);
   });
 
@@ -143,23 +143,23 @@ describe('the service during an outage', () => {
     const children = await fixture.query<{ pid: number }>(
       'SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()',
     );
-    const stopped = [postgres!.pid, ...children.map(({ pid }) => pid)].filter((pid) => signal(pid, 'SIGSTOP'));
+    const stopped = [postgres!.pid, ...children.map(({ pid }) => pid)].filter((pid) => signalProcess(pid, 'SIGSTOP'));
     try {
       const deep = await withTimeout(client.get('/api/health/deep'), 6000);
       expect([deep.status, deep.body.checks.database.reason]).toEqual([503, 'no answer within 2000 ms']);
       expect((await withTimeout(client.get('/api/health'), patience)).status).toBe(200);
     } finally {
-      for (const pid of stopped) signal(pid, 'SIGCONT');
+      for (const pid of stopped) signalProcess(pid, 'SIGCONT');
     }
     await waitFor('a 200', async () => (await client.get('/api/users')).status === 200, 40_000);
   });
 
   it('the service exits within its deadline on SIGTERM, and loses no message', async () => {
-    const accepted = await accept(50);
+    const accepted = await sendProbeMessages(50);
     expect(await service.end('SIGTERM')).toBe(0);
     service = await ServiceProcess.start('standalone', fixture.env);
     client = await fixture.signIn(service.url);
-    expect((await allHandled(accepted)).handled).toBe(accepted);
+    expect((await waitUntilAllHandled(accepted)).handled).toBe(accepted);
   });
 
   it.each(['SIGSTOP', 'SIGKILL'] as const)(
@@ -170,35 +170,35 @@ describe('the service during an outage', () => {
         'the health check to report the outage',
         async () => (await client.get('/api/health/deep')).body.checks.queue.status === 'failed',
       );
-      const accepted = await accept(5);
+      const accepted = await sendProbeMessages(5);
       expect(await service.end('SIGTERM')).toBe(0);
       if (fault === 'SIGSTOP') process.kill(fixture.stack.redis!.pid, 'SIGCONT');
       else await fixture.stack.redis!.restart();
       service = await ServiceProcess.start('standalone', fixture.env);
       client = await fixture.signIn(service.url);
-      expect((await allHandled(accepted)).handled).toBe(accepted);
+      expect((await waitUntilAllHandled(accepted)).handled).toBe(accepted);
     },
   );
 
   it('the service handles messages that were accepted right before a kill -9', async () => {
     let accepted = 0;
     for (let round = 0; round < kills; round += 1) {
-      accepted += await accept(20);
+      accepted += await sendProbeMessages(20);
       await service.end('SIGKILL');
       service = await ServiceProcess.start('standalone', fixture.env);
       client = await fixture.signIn(service.url);
     }
-    const counts = await allHandled(accepted);
-    report('service killed', { ...counts, kills });
+    const counts = await waitUntilAllHandled(accepted);
+    printCounts('service killed', { ...counts, kills });
     expect(counts.handled).toBe(accepted);
   });
 
-  function report(subject: string, counts: Record<string, number>): void {
+  function printCounts(subject: string, counts: Record<string, number>): void {
     process.stdout.write(`${subject} (seed ${random.seed}): ${JSON.stringify(counts)}\n`);
   }
 });
 
-function signal(pid: number, name: NodeJS.Signals): boolean {
+function signalProcess(pid: number, name: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, name);
   } catch {

@@ -23,7 +23,7 @@ describe('feedback synchronization whose worker is killed', () => {
   let pool: Pool;
   let trackers: FakeTrackers;
   let service: ServiceProcess;
-  const start = async (more: Record<string, string> = {}) => {
+  const startFeedbackSync = async (more: Record<string, string> = {}) => {
     const env = {
       ...{
         ...trackers.environment,
@@ -44,7 +44,7 @@ describe('feedback synchronization whose worker is killed', () => {
     await pool.query(`INSERT INTO organization (id, name) VALUES ($1, 'Kills')`, [organizationId]);
     await pool.query('INSERT INTO organization_settings (organization_id) VALUES ($1)', [organizationId]);
   });
-  const synchronized = () =>
+  const waitUntilSynchronized = () =>
     waitFor(
       'all work items to be synchronized',
       async () => (await pool.query('SELECT FROM feedback_work_item WHERE due_at IS NOT NULL')).rowCount === 0,
@@ -58,7 +58,7 @@ describe('feedback synchronization whose worker is killed', () => {
     expect(trackers.faults).toEqual([]);
   });
 
-  async function submit(): Promise<string> {
+  async function insertSubmission(): Promise<string> {
     const id = newId();
     await pool.query(
       `INSERT INTO feedback_submission (id, organization_id, type, title, description, reporter_id)
@@ -83,7 +83,7 @@ describe('feedback synchronization whose worker is killed', () => {
 
   it('a feedback report gets one issue and one task with the same status, whichever call is interrupted', async () => {
     const random = createSeededRandom(seed);
-    await start();
+    await startFeedbackSync();
     let killed = 0;
     for (let round = 0; round < kills; round += 1) {
       const fatal = random.between(1, 8);
@@ -96,15 +96,15 @@ describe('feedback synchronization whose worker is killed', () => {
         killed += 1;
         return random.between(0, 1) === 0 ? 'lost before' : 'lost after';
       };
-      const id = await submit();
+      const id = await insertSubmission();
       if (round % 2 === 1) {
         await pool.query(`UPDATE feedback_submission SET status = 'rejected', status_at = now() WHERE id = $1`, [id]);
       }
       await waitFor('its death', () => died !== undefined);
       await died;
       trackers.mishap = () => undefined;
-      await start();
-      await synchronized();
+      await startFeedbackSync();
+      await waitUntilSynchronized();
       expect([trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length]).toEqual([1, 1]);
       const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
       const { rows } = await pool.query('SELECT status FROM feedback_submission WHERE id = $1', [id]);
@@ -119,7 +119,7 @@ describe('feedback synchronization whose worker is killed', () => {
     const model = await FakeModel.start();
     const env = { ...model.environment, MODEL_TIMEOUT_MS: '500' };
     await service.end();
-    await start(env);
+    await startFeedbackSync(env);
     const owner = await pool.connect();
     try {
       for (const when of ['the model thinks', 'the answer is there'] as const) {
@@ -133,18 +133,18 @@ describe('feedback synchronization whose worker is killed', () => {
           // The lock keeps the worker from storing the answer before it is killed.
           await owner.query('BEGIN');
           await owner.query('SELECT FROM feedback_work_item WHERE due_at IS NOT NULL FOR UPDATE');
-          died = pidOfBlockedWrite()
+          died = findPidOfBlockedWrite()
             .then(() => service.end('SIGKILL'))
-            .then(pidOfBlockedWrite)
+            .then(findPidOfBlockedWrite)
             .then((pid) => owner.query('SELECT pg_terminate_backend($1)', [pid]))
             .finally(() => owner.query('ROLLBACK'));
           return { json: { severity: 'critical', component: 'claims', summary: 'All empty.', duplicates: [] } };
         });
-        const id = await submit();
+        const id = await insertSubmission();
         await waitFor('its death', () => died !== undefined);
         await died;
-        await start(env);
-        await synchronized();
+        await startFeedbackSync(env);
+        await waitUntilSynchronized();
         expect([trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length, model.calls.length]).toEqual([
           1, 1, 1,
         ]);
@@ -163,7 +163,7 @@ describe('feedback synchronization whose worker is killed', () => {
   }, 120_000);
 
   /** Returns the pid of the connection that waits to store the model's answer. */
-  function pidOfBlockedWrite(): Promise<number> {
+  function findPidOfBlockedWrite(): Promise<number> {
     return waitFor('the worker to store the answer', async () => {
       const { rows } = await pool.query<{ pid: number }>(
         `SELECT pid FROM pg_stat_activity

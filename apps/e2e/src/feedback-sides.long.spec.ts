@@ -47,37 +47,37 @@ describe('feedback in the service and two trackers', () => {
     expect(trackers.faults).toEqual([]);
   });
 
-  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
-  const submit = async (title: string) => {
+  const querySql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+  const submitFeedback = async (title: string) => {
     const form = new FormData();
     form.set('payload', JSON.stringify({ type: 'bug_report', title, description: 'Nothing is shown.' }));
     const { url, headers } = admin;
     const answer = await fetch(`${url}/api/feedback-submissions`, { method: 'POST', headers, body: form });
     return ((await answer.json()) as { id: string }).id;
   };
-  const synchronized = (id: string) =>
+  const waitUntilSynchronized = (id: string) =>
     waitFor(
       `${id} to be synchronized`,
       async () =>
-        (await sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]))[0]?.dueAt === null,
+        (await querySql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]))[0]?.dueAt === null,
       30_000,
     );
   const makeDue = (id: string) =>
-    sql(
+    querySql(
       'UPDATE feedback_work_item SET armed = armed + 1, due_at = now() - make_interval(secs => 1) WHERE ' +
         'submission_id = $1',
       [id],
     );
-  const patch = async (id: string, status: string) =>
+  const setFeedbackStatus = async (id: string, status: string) =>
     expect((await admin.patch(`/api/feedback-submissions/${id}`, { status })).status).toBe(200);
-  const read = async (id: string) => (await admin.get(`/api/feedback-submissions/${id}`)).body;
+  const readFeedback = async (id: string) => (await admin.get(`/api/feedback-submissions/${id}`)).body;
 
   it('a feedback status that an admin sets is copied to both trackers, and recorded once', async () => {
-    const id = await submit('By hand');
-    await synchronized(id);
+    const id = await submitFeedback('By hand');
+    await waitUntilSynchronized(id);
     const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
-    expect((await read(id)).external).toEqual({ issueUrl: issue!.html_url, taskUrl: task!.url });
-    const trackerStates = () => [issue!.state, issue!.state_reason, task!.status.type];
+    expect((await readFeedback(id)).external).toEqual({ issueUrl: issue!.html_url, taskUrl: task!.url });
+    const listTrackerStates = () => [issue!.state, issue!.state_reason, task!.status.type];
     for (const [status, ...there] of [
       ['rejected', 'closed', 'not_planned', 'closed'],
       ['triaged', 'open', 'reopened', 'open'],
@@ -86,13 +86,13 @@ describe('feedback in the service and two trackers', () => {
       // The trackers got this state in the previous step, so nothing is written to them.
       ['closed', 'closed', 'completed', 'done'],
     ]) {
-      await patch(id, status!);
-      await synchronized(id);
-      expect([status, ...trackerStates()]).toEqual([status, ...there]);
+      await setFeedbackStatus(id, status!);
+      await waitUntilSynchronized(id);
+      expect([status, ...listTrackerStates()]).toEqual([status, ...there]);
     }
     await makeDue(id);
-    await synchronized(id);
-    const { status, history } = await read(id);
+    await waitUntilSynchronized(id);
+    const { status, history } = await readFeedback(id);
     expect(status).toBe('closed');
     expect(history.filter(({ source }: { source: string }) => source === 'user')).toHaveLength(5);
     expect(history.at(-1)).toMatchObject({ from: 'resolved', to: 'closed', source: 'user' });
@@ -106,48 +106,49 @@ describe('feedback in the service and two trackers', () => {
       process.kill(worker.pid, 'SIGSTOP');
       return undefined;
     };
-    const id = await submit('Hanging worker');
+    const id = await submitFeedback('Hanging worker');
     await waitFor('the stop', () => stopped);
     const other = await startWorker();
     try {
-      await synchronized(id);
+      await waitUntilSynchronized(id);
       expect([trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length]).toEqual([1, 1]);
     } finally {
       await other.end();
       process.kill(worker.pid, 'SIGCONT');
     }
-    const next = await submit('The next');
-    await synchronized(next);
+    const next = await submitFeedback('The next');
+    await waitUntilSynchronized(next);
     expect([trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length]).toEqual([1, 1]);
   }, 60_000);
 
   it('the service and both trackers agree on a status after changes in any order, in a bounded number of calls', async () => {
     const random = createSeededRandom(seed);
-    const pick = <T>(list: readonly T[]): T => list[random.between(0, list.length - 1)]!;
+    const pickRandom = <T>(list: readonly T[]): T => list[random.between(0, list.length - 1)]!;
     trackers.skewMs = { codehost: 90_000, tasktracker: -90_000 };
     const ids: string[] = [];
-    for (let n = 0; n < 4; n += 1) ids.push(await submit(`Apart ${n}`));
-    for (const id of ids) await synchronized(id);
+    for (let n = 0; n < 4; n += 1) ids.push(await submitFeedback(`Apart ${n}`));
+    for (const id of ids) await waitUntilSynchronized(id);
     const before = trackers.calls.length;
     let changes = 0;
     for (let step = 0; step < 60; step += 1) {
-      const id = pick(ids);
+      const id = pickRandom(ids);
       const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
-      const side = pick(['user', 'codehost', 'tasktracker']);
-      if (side === 'user') await patch(id, pick(['triaged', 'in_progress', 'resolved', 'closed', 'rejected']));
-      else if (side === 'tasktracker') trackers.moveTask(task!, pick(['to do', 'doing', 'ready', 'complete']));
+      const side = pickRandom(['user', 'codehost', 'tasktracker']);
+      if (side === 'user')
+        await setFeedbackStatus(id, pickRandom(['triaged', 'in_progress', 'resolved', 'closed', 'rejected']));
+      else if (side === 'tasktracker') trackers.moveTask(task!, pickRandom(['to do', 'doing', 'ready', 'complete']));
       else if (issue!.state === 'open')
-        trackers.moveIssue(issue!, { state: 'closed', state_reason: pick(['completed', 'not_planned']) });
+        trackers.moveIssue(issue!, { state: 'closed', state_reason: pickRandom(['completed', 'not_planned']) });
       else trackers.moveIssue(issue!, { state: 'open' });
       changes += 1;
       // Some webhooks are lost and some arrive twice, as they do in reality.
-      for (let repeats = pick([0, 1, 1, 2]); repeats > 0; repeats -= 1) await makeDue(id);
+      for (let repeats = pickRandom([0, 1, 1, 2]); repeats > 0; repeats -= 1) await makeDue(id);
     }
-    for (const id of ids) await synchronized(id);
+    for (const id of ids) await waitUntilSynchronized(id);
     for (const id of ids) {
       await makeDue(id);
-      await synchronized(id);
-      const { status } = await read(id);
+      await waitUntilSynchronized(id);
+      const { status } = await readFeedback(id);
       const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
       const isClosed = ['resolved', 'closed', 'rejected'].includes(status);
       expect([id, issue!.state]).toEqual([id, isClosed ? 'closed' : 'open']);

@@ -40,7 +40,7 @@ describe('a composite that a real local worker builds', () => {
     );
     return { ...body, commandId: started.body.commandId as string };
   };
-  const composite = async (patientLookup: string, teeth: number[]) => {
+  const createComposite = async (patientLookup: string, teeth: number[]) => {
     const { status, output, error, compositeUrl, commandId } = await requestComposite(patientLookup, teeth);
     expect([status, error]).toEqual(['success', undefined]);
     const [, json] = /__IMAGING_COMP_START__([^]*?)__IMAGING_COMP_END__/.exec(output)!;
@@ -50,19 +50,21 @@ describe('a composite that a real local worker builds', () => {
       .removeAlpha()
       .raw()
       .toBuffer({ resolveWithObject: true });
-    const pixel = (x: number, y: number) => [...data.subarray((y * info.width + x) * 3, (y * info.width + x) * 3 + 3)];
-    const cell = (index: number) => ({ left: (index % 6) * 320, top: Math.floor(index / 6) * 240 });
+    const readPixel = (x: number, y: number) => [
+      ...data.subarray((y * info.width + x) * 3, (y * info.width + x) * 3 + 3),
+    ];
+    const getCellPosition = (index: number) => ({ left: (index % 6) * 320, top: Math.floor(index / 6) * 240 });
     return {
       report: JSON.parse(json!),
       commandId,
       compositeUrl: compositeUrl as string,
       size: [info.width, info.height],
-      middles: teeth.map((_, index) => pixel(cell(index).left + 160, cell(index).top + 100)),
+      middles: teeth.map((_, index) => readPixel(getCellPosition(index).left + 160, getCellPosition(index).top + 100)),
       /** The lower left corner of each cell, where the tooth's number and the date of its image are printed. */
       labels: teeth.map((_, index) => {
-        const { left, top } = cell(index);
+        const { left, top } = getCellPosition(index);
         const rows = Array.from({ length: 32 }, (_, y) =>
-          Array.from({ length: 180 }, (_, x) => pixel(left + x, top + 208 + y)[0]!),
+          Array.from({ length: 180 }, (_, x) => readPixel(left + x, top + 208 + y)[0]!),
         );
         return rows.flat();
       }),
@@ -98,7 +100,7 @@ describe('a composite that a real local worker builds', () => {
 
   it('a composite image shows the newest readable image of each requested tooth, in the requested order', async () => {
     const teeth = [31, 3, 30, 14, 19, 8, 1, 2];
-    const { report, commandId, size, middles, labels } = await composite('1234', teeth);
+    const { report, commandId, size, middles, labels } = await createComposite('1234', teeth);
     const { organization } = (await admin.get('/api/auth/me')).body;
     expect(report).toEqual({
       composite_key: `imaging/comp/${organization.id}/${commandId}.png`,
@@ -108,9 +110,18 @@ describe('a composite that a real local worker builds', () => {
       lines_skipped: 4,
     });
     expect(size).toEqual([6 * 320, 2 * 240]);
-    const grey = (level: number) => [level, level, level];
-    const none = grey(128);
-    expect(middles).toEqual([grey(150), grey(90), none, grey(120), none, none, none, grey(60)]);
+    const buildGreyPixel = (level: number) => [level, level, level];
+    const none = buildGreyPixel(128);
+    expect(middles).toEqual([
+      buildGreyPixel(150),
+      buildGreyPixel(90),
+      none,
+      buildGreyPixel(120),
+      none,
+      none,
+      none,
+      buildGreyPixel(60),
+    ]);
     expect(new Set(labels.map(String)).size).toBe(teeth.length);
     for (const label of labels) {
       expect(label.filter((level) => level > 230).length).toBeGreaterThan(50);
@@ -131,7 +142,7 @@ describe('a composite that a real local worker builds', () => {
     ['<b>José</b> Muñoz', 77, []],
     ['Nell Without', 88, []],
   ])('a request for a composite image finds the patient by %s', async (lookup, patimageid, found) => {
-    const { report, size, middles } = await composite(lookup, [30, 3]);
+    const { report, size, middles } = await createComposite(lookup, [30, 3]);
     expect([report.patient.patimageid, report.teeth_found]).toEqual([patimageid, found]);
     expect(size).toEqual([640, 240]);
     expect(middles).toEqual([found.length ? [200, 200, 200] : [128, 128, 128], [128, 128, 128]]);
@@ -148,12 +159,12 @@ describe('a composite that a real local worker builds', () => {
     const answers = [timeline, await admin.get('/api/audit?limit=200'), await admin.get(`/api/agents/${agentId}`)];
     for (const { text } of answers) expect(text).not.toMatch(/Zyxwvut|Smith|C-77|Muñoz/);
     // Neither the data folder (database, worker) nor the output contains the requested name.
-    await waitFor('the name to be in no file', async () => !(await filesWith(folder, 'Zyxwvut')).length);
+    await waitFor('the name to be in no file', async () => !(await findFilesContaining(folder, 'Zyxwvut')).length);
     expect(start.output).not.toContain('Zyxwvut');
   });
 
   it('a composite image is not accessible to another organization', async () => {
-    const own = await composite('1234', [3]);
+    const own = await createComposite('1234', [3]);
     const [, email, password] = /super admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
     const root = await new HttpClient(admin.url).signIn(email!, password!);
     const account = { adminEmail: 'other@example.com', adminPassword: randomUUID() };
@@ -196,23 +207,23 @@ describe('a composite that a real local worker builds', () => {
     ]);
     expect([result.status, result.stderr.toString()]).toEqual([0, '']);
 
-    const line = (id: number, ordinal: number, filename: string, taken: string, teeth: string) =>
+    const buildExportLine = (id: number, ordinal: number, filename: string, taken: string, teeth: string) =>
       `${id}|${ordinal}|${filename}|${taken}|five|six|seven|eight|nine|${teeth}|more`;
     const utf8 = [
       '\uFEFF',
-      line(1234, 1, 'old.dex', '20240101|', '16'),
-      line(1234, 2, 'new.dex', '20250101|101112', '15-17'),
-      line(1234, 3, 'damaged.dex', '20250201|101112', '16'),
-      line(1234, 4, '../images/new.dex', '20250301|', '16'),
-      line(1234, 5, '\\\\server\\share\\new.dex', '20250401|', '16,36'),
-      line(1234, 6, 'hidden.dex', '20250401|', '36'),
-      line(1234, 7, 'in-root.dex', '20250401|', '26'),
-      line(1234, 8, 'newer.dex', '20250101|101113', '17'),
-      line(1235, 1, 'theirs.dex', '20251231|', '46'),
-      line(1234, 9, 'theirs.dex', '20251231|', '46'),
+      buildExportLine(1234, 1, 'old.dex', '20240101|', '16'),
+      buildExportLine(1234, 2, 'new.dex', '20250101|101112', '15-17'),
+      buildExportLine(1234, 3, 'damaged.dex', '20250201|101112', '16'),
+      buildExportLine(1234, 4, '../images/new.dex', '20250301|', '16'),
+      buildExportLine(1234, 5, '\\\\server\\share\\new.dex', '20250401|', '16,36'),
+      buildExportLine(1234, 6, 'hidden.dex', '20250401|', '36'),
+      buildExportLine(1234, 7, 'in-root.dex', '20250401|', '26'),
+      buildExportLine(1234, 8, 'newer.dex', '20250101|101113', '17'),
+      buildExportLine(1235, 1, 'theirs.dex', '20251231|', '46'),
+      buildExportLine(1234, 9, 'theirs.dex', '20251231|', '46'),
       // A primary tooth must not count as the permanent tooth with the same universal number.
-      line(1234, 10, 'new.dex', '20250101|', '51-55;65'),
-      line(1234, 11, 'new.dex', '20259901|', '11'),
+      buildExportLine(1234, 10, 'new.dex', '20250101|', '51-55;65'),
+      buildExportLine(1234, 11, 'new.dex', '20259901|', '11'),
       '1234|12|short.dex',
       '',
       'x'.repeat(70_000),
@@ -222,17 +233,20 @@ describe('a composite that a real local worker builds', () => {
       Buffer.concat([
         Buffer.from(utf8.join('\r\n').replace('\r\n', '') + '\r\n'),
         // This line is encoded in Windows-1252, which is not valid UTF-8.
-        Buffer.from(`${line(1234, 13, 'Z\xe4hne.dex', '20250101|', '47')}\r\n`, 'latin1'),
+        Buffer.from(`${buildExportLine(1234, 13, 'Z\xe4hne.dex', '20250101|', '47')}\r\n`, 'latin1'),
       ]),
     );
-    await writeImage('1234/old.dex', greyTiff(400, 300, 40));
-    await writeImage('1234/new.dex', Buffer.concat([Buffer.from('a header of the maker'), greyTiff(1000, 750, 90)]));
-    await writeImage('1234/newer.dex', greyTiff(64, 48, 60));
-    await writeImage('1234/damaged.dex', greyTiff(400, 300, 50).subarray(0, 300));
-    await writeImage('1234/Zähne.dex', greyTiff(400, 300, 150));
-    await writeImage('in-root.dex', greyTiff(400, 300, 120));
-    await writeImage('1235/theirs.dex', greyTiff(400, 300, 200));
-    await writeFile(join(practice, 'database/secret.dex'), greyTiff(400, 300, 250));
+    await writeImage('1234/old.dex', buildGreyTiff(400, 300, 40));
+    await writeImage(
+      '1234/new.dex',
+      Buffer.concat([Buffer.from('a header of the maker'), buildGreyTiff(1000, 750, 90)]),
+    );
+    await writeImage('1234/newer.dex', buildGreyTiff(64, 48, 60));
+    await writeImage('1234/damaged.dex', buildGreyTiff(400, 300, 50).subarray(0, 300));
+    await writeImage('1234/Zähne.dex', buildGreyTiff(400, 300, 150));
+    await writeImage('in-root.dex', buildGreyTiff(400, 300, 120));
+    await writeImage('1235/theirs.dex', buildGreyTiff(400, 300, 200));
+    await writeFile(join(practice, 'database/secret.dex'), buildGreyTiff(400, 300, 250));
     await symlink(join(practice, 'database/secret.dex'), join(practice, 'images/1234/hidden.dex'));
   }
 });
@@ -248,7 +262,7 @@ connection.close()
 `;
 
 /** An uncompressed TIFF of one grey level. */
-function greyTiff(width: number, height: number, level: number): Buffer {
+function buildGreyTiff(width: number, height: number, level: number): Buffer {
   const pixels = width * height;
   const tags = [
     [256, 4, width],
@@ -274,7 +288,7 @@ function greyTiff(width: number, height: number, level: number): Buffer {
   return Buffer.concat([head, Buffer.alloc(pixels, level)]);
 }
 
-async function filesWith(folder: string, text: string): Promise<string[]> {
+async function findFilesContaining(folder: string, text: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const found: string[] = [];
   for (const entry of entries.filter((each) => each.isFile())) {

@@ -16,7 +16,7 @@ const count = 200;
 
 /** Each image is different: the bright square encodes its number, and the white corner shows its orientation. */
 const [width, height] = [320, 240];
-const brightAt = (ordinal: number, x: number, y: number): number => {
+const computePixelBrightness = (ordinal: number, x: number, y: number): number => {
   if (x < 40 && y < 30) return 255;
   return Math.floor(x / 32) === ordinal % 10 && Math.floor(y / 24) === Math.floor(ordinal / 10) % 10 ? 220 : 40;
 };
@@ -31,8 +31,10 @@ describeWhere('imaging by npm start and its own worker (requires Pillow)', () =>
     // As in an organization's network, only the owner can read the folder and its files.
     root = mkdtempSync(join(tmpdir(), 'muster-practice-'));
     for (let ordinal = 1; ordinal <= count; ordinal += 1) {
-      const pixels = (x: number, y: number) => brightAt(ordinal, x, y);
-      writeFileSync(join(root, `${ordinal}.dex`), writeTiff({ width, height, ordinal, pixels }), { mode: 0o600 });
+      const computePixel = (x: number, y: number) => computePixelBrightness(ordinal, x, y);
+      writeFileSync(join(root, `${ordinal}.dex`), writeTiff({ width, height, ordinal, pixels: computePixel }), {
+        mode: 0o600,
+      });
     }
     writeFileSync(join(root, 'broken.dex'), 'DEX and no image');
     const env = { IMAGING_ROOT: root, IMAGING_PATH_MAP: `\\\\server\\images=${root}`, ...pillow };
@@ -51,20 +53,20 @@ describeWhere('imaging by npm start and its own worker (requires Pillow)', () =>
     rmSync(root, { recursive: true, force: true });
   });
 
-  const convert = async (body: object) => {
+  const convertImages = async (body: object) => {
     const requested = await api.post(`/api/agents/${agentId}/imaging-images`, { patimageid: 771400917, ...body });
     expect(requested.status).toBe(202);
     const path = `/api/agents/${agentId}/imaging-images/status?commandId=${requested.body.commandId}`;
-    const ended = async () => {
+    const readEndedConversion = async () => {
       const { body: status } = await api.get(path);
       return status.status !== 'pending' && status;
     };
     return {
       commandId: requested.body.commandId as string,
-      status: await waitFor('the end of the conversion', ended, 180_000),
+      status: await waitFor('the end of the conversion', readEndedConversion, 180_000),
     };
   };
-  const read = async (url: string) => {
+  const downloadJpeg = async (url: string) => {
     const answer = await fetch(url);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
     return Buffer.from(await answer.arrayBuffer());
@@ -77,26 +79,26 @@ describeWhere('imaging by npm start and its own worker (requires Pillow)', () =>
       { ordinal: 902, filename: 'broken.dex' },
     ];
     const imagingPath = '\\\\SERVER\\images';
-    const { commandId, status } = await convert({ imagingPath, images: [...images, ...missing] });
+    const { commandId, status } = await convertImages({ imagingPath, images: [...images, ...missing] });
     expect(status).toMatchObject({ status: 'success', output: { patimageid: 771400917, converted: count, failed: 2 } });
     const { output } = status;
     expect(output.images.slice(-2).map(({ code }: { code: string }) => code)).toEqual(['not_found', 'not_a_tiff']);
     for (const image of output.images.slice(0, count)) {
       const key = new RegExp(`^imaging/771400917/[0-9a-f-]{36}/${commandId}/${image.ordinal}-full\\.jpg$`);
       expect(image.fullKey).toMatch(key);
-      const jpeg = await read(image.fullUrl);
+      const jpeg = await downloadJpeg(image.fullUrl);
       expect([jpeg.length, image.width, image.height]).toEqual([image.bytes, width, height]);
       const { data, info } = await sharp(jpeg).extractChannel(0).raw().toBuffer({ resolveWithObject: true });
       expect([info.width, info.height, (await sharp(jpeg).metadata()).channels]).toEqual([width, height, 1]);
       for (let y = 4; y < height; y += 24) {
         for (let x = 5; x < width; x += 32) {
-          const expectedLevel = brightAt(image.ordinal, x, y);
+          const expectedLevel = computePixelBrightness(image.ordinal, x, y);
           const level = data[y * width + x]!;
           if (Math.abs(level - expectedLevel) > 12)
             throw new Error(`${image.ordinal} at ${x},${y}: ${level} for ${expectedLevel}`);
         }
       }
-      const small = await sharp(await read(image.thumbnailUrl)).metadata();
+      const small = await sharp(await downloadJpeg(image.thumbnailUrl)).metadata();
       expect([small.width, small.height, small.channels]).toEqual([256, 192, 1]);
     }
     const { entries } = (await api.get(`/api/agents/${agentId}/logs?order=asc&limit=200`)).body;
@@ -120,7 +122,7 @@ describeWhere('imaging by npm start and its own worker (requires Pillow)', () =>
 
   it('imaging reads no file outside the imaging folder', async () => {
     for (const imagingPath of ['/etc', '..', '\\\\server\\other', `${root}/../..`]) {
-      const { status } = await convert({ imagingPath, images: [{ ordinal: 1, filename: 'passwd' }] });
+      const { status } = await convertImages({ imagingPath, images: [{ ordinal: 1, filename: 'passwd' }] });
       expect(status).toMatchObject({ status: 'failed', code: 'path_not_allowed' });
     }
   });

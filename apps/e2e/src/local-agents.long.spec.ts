@@ -59,7 +59,7 @@ describe.each(starters.filter(canConfineAgents))('scripts of local agents if npm
       createLocalAgent(tenant, 'Enemy'),
       createLocalAgent(otherTenant, 'Victim'),
     ]);
-    const held = await launch(otherTenant, victim.id, { script: holder, vaultKeys: ['PORTAL_PASSWORD'] });
+    const held = await launchJob(otherTenant, victim.id, { script: holder, vaultKeys: ['PORTAL_PASSWORD'] });
     const inFile = `${vaultSecret}-in-a-file`;
     await waitFor(
       'the job of the other organization to run',
@@ -79,10 +79,12 @@ describe.each(starters.filter(canConfineAgents))('scripts of local agents if npm
       account: password,
     };
     for (const secret of Object.values(secrets)) expect(secret.length).toBeGreaterThan(10);
-    expect(commandLines().filter((line) => Object.values(secrets).some((secret) => line.includes(secret)))).toEqual([]);
+    expect(readCommandLines().filter((line) => Object.values(secrets).some((secret) => line.includes(secret)))).toEqual(
+      [],
+    );
 
     const backwards = Object.entries(secrets).map(([name, text]) => [name, [...text].reverse().join('')]);
-    const job = await launch(tenant, enemy.id, {
+    const job = await launchJob(tenant, enemy.id, {
       script: readFileSync(join(root, 'apps/e2e/src/enemy.py'), 'utf8'),
       variables: {
         NEEDLES: JSON.stringify(Object.fromEntries(backwards)),
@@ -94,7 +96,7 @@ describe.each(starters.filter(canConfineAgents))('scripts of local agents if npm
         STORE_AT: new URL(service['S3_ENDPOINT']!).port,
       },
     });
-    const { status, error, result } = await untilEnded(tenant, job);
+    const { status, error, result } = await waitUntilEnded(tenant, job);
     expect({ status, error }).toEqual({ status: 'completed', error: null });
     expect(result.looked).toBeGreaterThan(10);
     expect(result).toMatchObject({ found: [], changed: [], hit: [] });
@@ -107,36 +109,39 @@ describe.each(starters.filter(canConfineAgents))('scripts of local agents if npm
 
     expect((await otherTenant.get(`/api/jobs/${held}`)).body.status).toBe('running');
     expect((await otherTenant.post(`/api/jobs/${held}/cancel`)).status).toBeLessThan(300);
-    expect((await untilEnded(otherTenant, held)).status).toBe('cancelled');
+    expect((await waitUntilEnded(otherTenant, held)).status).toBe('cancelled');
     await waitFor(
       'all processes of the cancelled job to end',
-      () => !environments().some((text) => text.includes(vaultSecret)),
+      () => !readEnvironments().some((text) => text.includes(vaultSecret)),
     );
   });
 
   it('scripts keep their home folder across a reboot, and end when their agent is deleted', async () => {
     const agent = await createLocalAgent(tenant, 'Kept');
-    const write = await launch(tenant, agent.id, { script: `${home}\nopen(kept, "w").write("it is kept")` });
-    expect((await untilEnded(tenant, write)).status).toBe('completed');
+    const write = await launchJob(tenant, agent.id, { script: `${home}\nopen(kept, "w").write("it is kept")` });
+    expect((await waitUntilEnded(tenant, write)).status).toBe('completed');
     await tenant.post(`/api/agent/${agent.id}/action`, { action: 'reboot' });
-    await untilOnline(tenant, agent.id);
-    const read = await launch(tenant, agent.id, { script: `${home}\nimport muster\nmuster.result(open(kept).read())` });
-    expect(await untilEnded(tenant, read)).toMatchObject({ status: 'completed', result: 'it is kept' });
+    await waitUntilOnline(tenant, agent.id);
+    const read = await launchJob(tenant, agent.id, {
+      script: `${home}\nimport muster\nmuster.result(open(kept).read())`,
+    });
+    expect(await waitUntilEnded(tenant, read)).toMatchObject({ status: 'completed', result: 'it is kept' });
     expect((await tenant.delete(`/api/agents/${agent.id}`)).status).toBe(204);
     await waitFor(
       'the agent’s folder to be deleted',
       () => !readdirSync(join(start.dataDir, 'agents')).includes(agent.id),
     );
-    expect(environments().filter((text) => text.includes(agent.id))).toEqual([]);
+    expect(readEnvironments().filter((text) => text.includes(agent.id))).toEqual([]);
   });
 });
 
 describe('npm start that cannot confine scripts', () => {
   it('npm start prints one line if it cannot confine scripts', async () => {
     const start = await StartedAs.startService(starters[0]!, ['--no-demo'], { PYTHON: '/nowhere/python3' });
-    const lines = () => start.output.split('\n').filter((line) => line.includes('run without isolation'));
-    await waitFor('the line', () => lines().length > 0);
-    expect(lines()).toEqual([
+    const listIsolationWarnings = () =>
+      start.output.split('\n').filter((line) => line.includes('run without isolation'));
+    await waitFor('the line', () => listIsolationWarnings().length > 0);
+    expect(listIsolationWarnings()).toEqual([
       expect.stringMatching(/^scripts of local agents run without isolation.*nowhere.*docs\/running.md$/),
     ]);
     await start.end();
@@ -158,11 +163,11 @@ with muster.step("holds a secret"):
 async function createLocalAgent(client: HttpClient, name: string): Promise<{ id: string; key: string }> {
   const { status, body, text } = await client.post('/api/agents', { name, provider: 'local' });
   if (status !== 201) throw new Error(text);
-  await untilOnline(client, body.agent.id);
+  await waitUntilOnline(client, body.agent.id);
   return { id: body.agent.id, key: body.workerKey };
 }
 
-async function untilOnline(client: HttpClient, id: string): Promise<void> {
+async function waitUntilOnline(client: HttpClient, id: string): Promise<void> {
   await waitFor(
     'the agent to be online',
     async () => (await client.get(`/api/agents/${id}`)).body.status === 'online',
@@ -172,7 +177,7 @@ async function untilOnline(client: HttpClient, id: string): Promise<void> {
 
 let workflows = 0;
 
-async function launch(
+async function launchJob(
   client: HttpClient,
   agentId: string,
   { script, variables = {}, vaultKeys = [] }: { script: string; variables?: object; vaultKeys?: string[] },
@@ -192,7 +197,7 @@ async function launch(
   return launched.body.jobId;
 }
 
-async function untilEnded(client: HttpClient, jobId: string): Promise<any> {
+async function waitUntilEnded(client: HttpClient, jobId: string): Promise<any> {
   return waitFor(
     'the end of the job',
     async () => {
@@ -203,11 +208,11 @@ async function untilEnded(client: HttpClient, jobId: string): Promise<any> {
   );
 }
 
-function commandLines(): string[] {
+function readCommandLines(): string[] {
   return readForEveryProcess('cmdline');
 }
 
-function environments(): string[] {
+function readEnvironments(): string[] {
   return readForEveryProcess('environ');
 }
 

@@ -55,7 +55,7 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
   });
 
   /** Starts a session that only verifies a page, so that it needs no answer of the model. */
-  const begin = async (text: string) => {
+  const beginSession = async (text: string) => {
     const task = {
       ...{ title: `See ${text}`, goal: 'See it.', startUrl: `${portal.url}/login`, inputs: [] },
       steps: [{ id: 'see', title: 'See it', instruction: 'See it.', expect: { text }, kind: 'verify' }],
@@ -65,35 +65,37 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
     expect([status, body.status]).toEqual([202, 'queued']);
     return body.sessionId as string;
   };
-  const read = async (sessionId: string) =>
+  const readSession = async (sessionId: string) =>
     (await admin.get(`/api/agents/${agentId}/autopilot?sessionId=${sessionId}`)).body;
-  const until = (sessionId: string, statuses: string[]): Promise<any> =>
+  const waitForSessionStatus = (sessionId: string, statuses: string[]): Promise<any> =>
     waitFor(
       statuses.join(' or '),
       async () => {
-        const session = await read(sessionId);
+        const session = await readSession(sessionId);
         return statuses.includes(session.status) && session;
       },
       60_000,
     );
   /** The browser's processes, of any user and in any namespace. */
-  const browsers = () =>
+  const findBrowserProcesses = () =>
     findProcesses(join(folder, '.muster/data')).filter(({ command }) => command.includes('muster-browser-'));
 
   itPlays('a local session uses the browser that CHROMIUM names, and leaves no browser process', async () => {
-    const session = await until(await begin('User name'), ['completed', 'failed', 'paused']);
+    const session = await waitForSessionStatus(await beginSession('User name'), ['completed', 'failed', 'paused']);
     expect([session.status, session.error, session.pausedFor]).toEqual(['completed', null, null]);
     expect(portal.requests.some(({ path }) => path === '/login')).toBe(true);
-    await waitFor('the browser to end', () => browsers().length === 0);
+    await waitFor('the browser to end', () => findBrowserProcesses().length === 0);
   });
 
   itPlays.each(['stop', 'reboot'])('the browser of a local session ends with its machine on %s', async (action) => {
-    const sessionId = await begin('never to be seen');
-    await waitFor('the browser', () => browsers().some(({ command }) => command.includes('--led-to-by-name')));
+    const sessionId = await beginSession('never to be seen');
+    await waitFor('the browser', () =>
+      findBrowserProcesses().some(({ command }) => command.includes('--led-to-by-name')),
+    );
     expect((await admin.post(`/api/agent/${agentId}/action`, { action, force: true })).status).toBeLessThan(300);
-    await waitFor('the browser to end', () => browsers().length === 0, 60_000);
+    await waitFor('the browser to end', () => findBrowserProcesses().length === 0, 60_000);
     expect((await admin.post(`/api/agents/${agentId}/autopilot`, { action: 'cancel', sessionId })).status).toBe(202);
-    await until(sessionId, ['cancelled']);
+    await waitForSessionStatus(sessionId, ['cancelled']);
     if (action === 'stop') await admin.post(`/api/agent/${agentId}/action`, { action: 'start' });
     await waitFor(
       'the agent to be online again',
@@ -103,8 +105,8 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
   });
 
   itPlays('a session is cancelled and its browser is ended even if its worker was killed before', async () => {
-    const sessionId = await begin('never to be seen');
-    await waitFor('the browser', () => browsers().length > 0);
+    const sessionId = await beginSession('never to be seen');
+    await waitFor('the browser', () => findBrowserProcesses().length > 0);
     const workers = findProcesses(join(folder, '.muster/data')).filter(({ command }) =>
       /worker\/src\/main\.js/.test(command),
     );
@@ -112,42 +114,44 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
       workers.map(({ pid }) => pid).filter((pid) => readFileSync(`/proc/${pid}/environ`, 'utf8').includes(agentId)),
     );
     expect((await admin.post(`/api/agents/${agentId}/autopilot`, { action: 'cancel', sessionId })).status).toBe(202);
-    await until(sessionId, ['cancelled']);
-    await waitFor('the browser to end', () => browsers().length === 0, 60_000);
+    await waitForSessionStatus(sessionId, ['cancelled']);
+    await waitFor('the browser to end', () => findBrowserProcesses().length === 0, 60_000);
   });
 
   describe('a stopped local agent of npm start', () => {
-    const settings = (vmAutoWakeOnJob: boolean) =>
+    const setAutoWake = (vmAutoWakeOnJob: boolean) =>
       admin.patch('/api/organization/settings', { vmAutoWakeOnJob }).then(({ status }) => expect(status).toBe(200));
-    const status = async () => (await admin.get(`/api/agents/${agentId}`)).body.status as string;
-    const stop = async () => {
+    const readAgentStatus = async () => (await admin.get(`/api/agents/${agentId}`)).body.status as string;
+    const stopAgent = async () => {
       expect((await admin.post(`/api/agent/${agentId}/action`, { action: 'stop' })).status).toBeLessThan(300);
-      await waitFor('the stop', async () => (await status()) === 'stopped', 60_000);
+      await waitFor('the stop', async () => (await readAgentStatus()) === 'stopped', 60_000);
     };
     /** Lifecycle events since the stop, oldest first. */
-    const lifecycle = async () => {
+    const listLifecycleEvents = async () => {
       const { body } = await admin.get(`/api/agents/${agentId}/logs?kind=lifecycle&order=desc&limit=20`);
       const types = body.entries.map(({ data }: { data: { eventType: string } }) => data.eventType) as string[];
       return types.slice(0, types.indexOf('manual_stop')).reverse();
     };
-    const say = (message: string) => admin.post(`/api/agents/${agentId}/chat`, { message, autoConfirm: true });
+    const sendChatMessage = (message: string) =>
+      admin.post(`/api/agents/${agentId}/chat`, { message, autoConfirm: true });
     beforeEach(() => {
-      if (chromium) return stop();
+      if (chromium) return stopAgent();
     });
     afterEach(async () => {
       if (!chromium) return;
       model.reset();
-      await settings(true);
-      if ((await status()) === 'stopped') await admin.post(`/api/agent/${agentId}/action`, { action: 'start' });
-      await waitFor('the agent to be online again', async () => (await status()) === 'online', 60_000);
+      await setAutoWake(true);
+      if ((await readAgentStatus()) === 'stopped')
+        await admin.post(`/api/agent/${agentId}/action`, { action: 'start' });
+      await waitFor('the agent to be online again', async () => (await readAgentStatus()) === 'online', 60_000);
     });
 
     itPlays('a stopped local agent is woken for a session, which then continues automatically', async () => {
-      const sessionId = await begin('User name');
-      expect((await read(sessionId)).status).toBe('queued');
-      const session = await until(sessionId, ['completed', 'failed', 'paused']);
+      const sessionId = await beginSession('User name');
+      expect((await readSession(sessionId)).status).toBe('queued');
+      const session = await waitForSessionStatus(sessionId, ['completed', 'failed', 'paused']);
       expect([session.status, session.error]).toEqual(['completed', null]);
-      expect(await lifecycle()).toEqual(['wake_requested', 'wake_ready']);
+      expect(await listLifecycleEvents()).toEqual(['wake_requested', 'wake_ready']);
     });
 
     itPlays(
@@ -157,7 +161,7 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
           { toolCalls: [{ name: 'run_snippet', arguments: { code: 'print("awake")' } }] },
           'It wakes up.',
         );
-        const { body } = await say('Print awake');
+        const { body } = await sendChatMessage('Print awake');
         expect(body.toolCalls).toMatchObject([{ status: 'done', result: { status: 'pending' } }]);
         const { commandId } = body.toolCalls[0].result;
         const snippet = await waitFor(
@@ -170,14 +174,14 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
           60_000,
         );
         expect(snippet).toMatchObject({ status: 'success', output: 'awake\n' });
-        expect(await lifecycle()).toEqual(['wake_requested', 'wake_ready']);
+        expect(await listLifecycleEvents()).toEqual(['wake_requested', 'wake_ready']);
       },
     );
 
     itPlays(
       'a stopped local agent refuses sessions and snippets if auto-wake is off, and its timeline has the reason',
       async () => {
-        await settings(false);
+        await setAutoWake(false);
         const task = {
           ...{ title: 'See it', goal: 'See it.', startUrl: `${portal.url}/login`, inputs: [] },
           steps: [{ id: 'see', title: 'See it', instruction: 'See it.', expect: { text: 'User' }, kind: 'verify' }],
@@ -189,14 +193,14 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
         expect(refused.body.detail).toMatch(/vmAutoWakeOnJob is off; start it manually/);
         expect((await admin.get(`/api/agents/${agentId}/autopilot`)).body.sessions).toHaveLength(before);
         model.addResponses({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print(1)' } }] }, 'It is off.');
-        const { body } = await say('Print one');
+        const { body } = await sendChatMessage('Print one');
         expect(body).toMatchObject({
           reply: 'It is off.',
           toolCalls: [{ status: 'failed', code: 'agent_not_ready', error: expect.stringMatching(/start it manually/) }],
         });
-        expect(await status()).toBe('stopped');
-        // Recorded at most once in ten minutes, although two requests were refused.
-        expect(await lifecycle()).toEqual(['wake_blocked']);
+        expect(await readAgentStatus()).toBe('stopped');
+        // A refusal is recorded at most once in ten minutes, so the two refused requests cause one entry.
+        expect(await listLifecycleEvents()).toEqual(['wake_blocked']);
       },
     );
   });

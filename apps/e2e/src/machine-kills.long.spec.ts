@@ -68,15 +68,21 @@ const each: Boundary[] = [
  * published again only after some time.
  */
 const chosen = isLongRun() ? each : each.filter(isFirstOfItsMoment);
-const boundaries = [...chosen.filter(leavesMessage), ...chosen.filter((boundary) => !leavesMessage(boundary))];
+const boundaries = [
+  ...chosen.filter(stopsWithUnsentMessage),
+  ...chosen.filter((boundary) => !stopsWithUnsentMessage(boundary)),
+];
 
 /** Whether the short form runs this boundary: the first boundary of each moment, and every termination. */
 function isFirstOfItsMoment(boundary: Boundary): boolean {
-  const key = ({ pausePoint, hold, moment }: Boundary) => pausePoint ?? hold ?? moment;
-  return each.find((other) => key(other) === key(boundary)) === boundary || boundary.act === 'terminate';
+  const getBoundaryKey = ({ pausePoint, hold, moment }: Boundary) => pausePoint ?? hold ?? moment;
+  return (
+    each.find((other) => getBoundaryKey(other) === getBoundaryKey(boundary)) === boundary ||
+    boundary.act === 'terminate'
+  );
 }
 
-function leavesMessage({ pausePoint, hold }: Boundary): boolean {
+function stopsWithUnsentMessage({ pausePoint, hold }: Boundary): boolean {
   return Boolean(pausePoint ?? hold);
 }
 
@@ -104,26 +110,26 @@ interface End {
 }
 const ends: Record<Act, End> = {
   wake: { events: ['wake_requested', 'wake_ready'], states: ['starting', 'online'], calls: ['start'], boots: 1 },
-  'idle stop': { ...idleStop(), calls: ['stop'], boots: 0 },
+  'idle stop': { ...buildIdleStopExpectation(), calls: ['stop'], boots: 0 },
   'idle stop, then a job': {
     events: ['idle_stop_attempt', 'idle_stop_success', 'wake_requested', 'wake_ready'],
     states: ['stopping', 'stopped', 'starting', 'online'],
     calls: ['stop', 'start'],
     boots: 1,
   },
-  'manual stop': { ...idleStop(), events: ['manual_stop'], calls: ['stop'], boots: 0 },
+  'manual stop': { ...buildIdleStopExpectation(), events: ['manual_stop'], calls: ['stop'], boots: 0 },
   reboot: { events: ['manual_reboot'], states: ['rebooting', 'online'], calls: ['reboot'], boots: 1 },
   terminate: { events: [], states: ['terminated'], calls: ['terminate'], boots: 0 },
 };
 
-function idleStop() {
+function buildIdleStopExpectation() {
   return { events: ['idle_stop_attempt', 'idle_stop_success'], states: ['stopping', 'stopped'] };
 }
 
-const isOff = ({ machine }: KillCase) => machine.state === 'stopped' || machine.state === 'gone';
+const isMachineOff = ({ machine }: KillCase) => machine.state === 'stopped' || machine.state === 'gone';
 
-const named = (boundary: Boundary) => `${boundary.act}: ${boundary.moment}`;
-const numbered = boundaries.map((boundary, index) => [named(boundary), index] as const);
+const formatBoundaryName = (boundary: Boundary) => `${boundary.act}: ${boundary.moment}`;
+const numbered = boundaries.map((boundary, index) => [formatBoundaryName(boundary), index] as const);
 describe('a dispatcher that is killed while it starts and stops machines', () => {
   let stage: MachineKills;
 
@@ -133,7 +139,7 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
   });
   afterAll(() => stage?.close());
 
-  const eventually = async (description: string, done: () => Promise<boolean>) => {
+  const waitForOrDescribeState = async (description: string, done: () => Promise<boolean>) => {
     await waitFor(description, done, 120_000).catch(async (error: Error) => {
       throw new Error(`${error.message}\n${await stage.describeState()}`);
     });
@@ -160,26 +166,26 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
   it('the next dispatcher finishes all orders, jobs and messages that a killed dispatcher left unfinished', async () => {
     for (const killCase of stage.killCases) {
       const { states } = ends[killCase.act];
-      await eventually(named(killCase), async () => {
+      await waitForOrDescribeState(formatBoundaryName(killCase), async () => {
         const recorded = await stage.readRecorded(killCase);
         return (await stage.readStatus(killCase)) === states.at(-1) && recorded.states.length >= states.length;
       });
     }
-    await eventually('every job to end', async () => {
+    await waitForOrDescribeState('every job to end', async () => {
       return (await stage.queryRows(`SELECT FROM job WHERE status IN ('queued', 'running')`)).length === 0;
     });
-    await eventually('every message to be handled', async () => {
+    await waitForOrDescribeState('every message to be handled', async () => {
       return (await stage.queryRows(`SELECT FROM outbox WHERE queue = 'dispatch'`)).length === 0;
     });
     expect(await stage.queryRows(`SELECT * FROM agent_wake WHERE state <> 'ready'`)).toEqual([]);
     // Rows of old orders may remain until they expire, but no order for an agent's current status may remain. An agent
     // has the status `terminated` as soon as the termination is requested, so its order may still be in progress.
-    await eventually('every order to be executed', async () => {
+    await waitForOrDescribeState('every order to be executed', async () => {
       const left = 'SELECT FROM agent_control c JOIN agent a ON (a.id, a.status) = (c.agent_id, c.status)';
       return (await stage.queryRows(left)).length === 0;
     });
-    await eventually('every machine that should be off to be off', async () => {
-      return stage.killCases.every((killCase) => isOff(killCase) || ends[killCase.act].boots === 1);
+    await waitForOrDescribeState('every machine that should be off to be off', async () => {
+      return stage.killCases.every((killCase) => isMachineOff(killCase) || ends[killCase.act].boots === 1);
     });
     expect(await stage.queryRows('SELECT id FROM agent WHERE current_job_id IS NOT NULL')).toEqual([]);
     expect(await stage.queryRows(`SELECT id FROM agent_command WHERE status = 'pending'`)).toEqual([]);
@@ -195,7 +201,7 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
       // If a call had no effect, the dispatcher learns this only when it checks the machine, and then calls again.
       expect(machine.calls).toEqual(hold === 'not executed' ? [...calls, ...calls] : calls);
       expect(machine.boots).toBe(boots);
-      expect(isOff(killCase)).toBe(boots === 0);
+      expect(isMachineOff(killCase)).toBe(boots === 0);
     },
   );
 
@@ -209,22 +215,22 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
   });
 
   it('every machine is stopped once it is idle, and every call to its control plane is signed', async () => {
-    const on = stage.killCases.filter((killCase) => !isOff(killCase));
+    const on = stage.killCases.filter((killCase) => !isMachineOff(killCase));
     await Promise.all(on.map(({ agentId }) => stage.pinAgent(agentId, false)));
-    await eventually('every machine to be off', async () => stage.killCases.every(isOff));
+    await waitForOrDescribeState('every machine to be off', async () => stage.killCases.every(isMachineOff));
     for (const killCase of on) {
-      await eventually(
-        `${named(killCase)}: the agent to be stopped`,
+      await waitForOrDescribeState(
+        `${formatBoundaryName(killCase)}: the agent to be stopped`,
         async () => (await stage.readStatus(killCase)) === 'stopped',
       );
       const { events } = await stage.readRecorded(killCase);
       expect(events).toEqual([...ends[killCase.act].events, 'idle_stop_attempt', 'idle_stop_success']);
     }
     expect(stage.park.unsigned).toBe(0);
-    report();
+    printMachineCalls();
   });
 
-  const report = () => {
+  const printMachineCalls = () => {
     const calls: Record<string, number> = {};
     for (const order of stage.killCases.flatMap(({ machine }) => machine.calls)) calls[order] = (calls[order] ?? 0) + 1;
     const counts = { kills: stage.kills, calls, jobs: stage.starts.length };

@@ -21,7 +21,7 @@ export class ParkedMachine {
   state: Power = 'stopped';
   boots = 0;
   program?: Program;
-  /** If true, the next boot or shutdown lasts until `releaseOrder`. */
+  /** Whether the next boot or shutdown lasts until `releaseOrder` is called. */
   pauses = false;
   readonly calls: MachineOrder[] = [];
   private holding: { order: MachineOrder; held: HeldOrder; reached: () => void } | null = null;

@@ -43,16 +43,18 @@ describe('the metrics of the six apps', () => {
     await makeTraffic();
     const scheduler = services.get('scheduler')!;
     await waitFor('the scheduler to measure all agents', async () =>
-      readSamples(await scrape(scheduler)).some(({ metric, value }) => metric === 'muster_machines' && value === 20),
+      readSamples(await scrapeMetrics(scheduler)).some(
+        ({ metric, value }) => metric === 'muster_machines' && value === 20,
+      ),
     );
-    for (const [app, service] of services) texts.set(app, await scrape(service));
+    for (const [app, service] of services) texts.set(app, await scrapeMetrics(service));
   });
   afterAll(async () => {
     await Promise.all([...services.values()].map((service) => service.end()));
     await database?.drop();
   });
 
-  const scrape = async ({ internalUrl }: ServiceProcess) => (await fetch(`${internalUrl}/metrics`)).text();
+  const scrapeMetrics = async ({ internalUrl }: ServiceProcess) => (await fetch(`${internalUrl}/metrics`)).text();
 
   /** Sends requests with many different ids, paths, queries and methods, which must not become labels. */
   async function makeTraffic(): Promise<void> {
@@ -96,7 +98,7 @@ describe('the metrics of the six apps', () => {
   });
 
   it('every metric that dashboards and alerts use exists', () => {
-    const exposed = new Set([...texts.values()].flatMap(namesIn));
+    const exposed = new Set([...texts.values()].flatMap(listMetricNames));
     const used = [
       readFileSync(join(monitoring, 'alerts.yaml'), 'utf8'),
       ...readdirSync(join(monitoring, 'dashboards')).map((name) =>
@@ -107,7 +109,7 @@ describe('the metrics of the six apps', () => {
     expect([...new Set(used)].filter((name) => !exposed.has(name))).toEqual([]);
   });
 
-  it('the label values that the alerts select exist', () => {
+  it('the metrics have every label value that an alert selects', () => {
     const samples = [...texts.values()].flatMap(readSamples);
     const text = readFileSync(join(monitoring, 'alerts.yaml'), 'utf8');
     const picked = [...text.matchAll(/(muster_[a-z0-9_]+)\{(\w+)="([^"]*)"\}/g)];
@@ -122,10 +124,10 @@ describe('the metrics of the six apps', () => {
 
   it('the metrics report the number of machines and no inconsistency', () => {
     const samples = readSamples(texts.get('scheduler')!);
-    const samplesOf = (metric: string) => samples.filter((sample) => sample.metric === metric);
-    const offline = samplesOf('muster_machines').find(({ labels }) => labels['status'] === 'offline');
+    const filterSamples = (metric: string) => samples.filter((sample) => sample.metric === metric);
+    const offline = filterSamples('muster_machines').find(({ labels }) => labels['status'] === 'offline');
     expect(offline?.value).toBe(20);
-    expect(samplesOf('muster_unequal').map(({ value }) => value)).toEqual([0, 0, 0, 0]);
+    expect(filterSamples('muster_unequal').map(({ value }) => value)).toEqual([0, 0, 0, 0]);
   });
 });
 
@@ -143,7 +145,7 @@ function readSamples(text: string): Sample[] {
     });
 }
 
-function namesIn(text: string): string[] {
+function listMetricNames(text: string): string[] {
   const suffixes: Record<string, string[]> = { histogram: ['_bucket', '_count', '_sum'] };
   return [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name, type]) =>
     (suffixes[type!] ?? ['']).map((suffix) => `${name}${suffix}`),

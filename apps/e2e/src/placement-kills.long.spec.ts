@@ -41,7 +41,7 @@ describe('200 runs that any of 20 machines could take, if dispatchers and Postgr
   let worker: HttpClient;
   const dispatchers = new Map<string, ServiceProcess>();
 
-  const env = (name: string) => {
+  const buildDispatcherEnv = (name: string) => {
     const url = new URL(fixture.env['DATABASE_URL']!);
     url.searchParams.set('application_name', name);
     return {
@@ -51,7 +51,11 @@ describe('200 runs that any of 20 machines could take, if dispatchers and Postgr
     };
   };
   const startDispatchers = (names: string[]) =>
-    Promise.all(names.map(async (name) => dispatchers.set(name, await ServiceProcess.start('dispatcher', env(name)))));
+    Promise.all(
+      names.map(async (name) =>
+        dispatchers.set(name, await ServiceProcess.start('dispatcher', buildDispatcherEnv(name))),
+      ),
+    );
 
   beforeAll(async () => {
     fixture = await openFaultFixture();
@@ -63,8 +67,8 @@ describe('200 runs that any of 20 machines could take, if dispatchers and Postgr
         END $$`);
     for (const [pausePoint, trigger] of Object.entries(pausePointTriggers))
       await fixture.query(`${trigger} FOR EACH ROW EXECUTE FUNCTION wait_at_placement_pause_point('${pausePoint}')`);
-    gateway = await ServiceProcess.start('gateway', env('gateway'));
-    ingest = await ServiceProcess.start('ingest', env('ingest'));
+    gateway = await ServiceProcess.start('gateway', buildDispatcherEnv('gateway'));
+    ingest = await ServiceProcess.start('ingest', buildDispatcherEnv('ingest'));
     await startDispatchers(dispatcherNames);
     admin = await fixture.signIn(gateway.url);
     const { secret } = (await admin.post('/api/api-keys', { name: 'machines', scope: 'worker' })).body;
@@ -86,7 +90,7 @@ describe('200 runs that any of 20 machines could take, if dispatchers and Postgr
   let isOver = false;
   const broken: string[] = [];
   /** Reports runs as completed, and checks at each turn that no key and no machine has more runs than allowed. */
-  async function playMachines(): Promise<void> {
+  async function simulateMachines(): Promise<void> {
     while (!isOver) {
       try {
         const state = await fixture.query<{ key: string; held: number }>(
@@ -112,7 +116,7 @@ describe('200 runs that any of 20 machines could take, if dispatchers and Postgr
   }
 
   /** Makes starts wait at the pause point, and calls `act` with the dispatchers that wait there. */
-  async function actAt(
+  async function actAtPausePoint(
     pausePoint: PausePoint,
     act: (waiting: { pid: number; name: string }[], release: () => Promise<void>) => Promise<void>,
     work: () => Promise<unknown> = () => Promise.resolve(),
@@ -120,7 +124,7 @@ describe('200 runs that any of 20 machines could take, if dispatchers and Postgr
     const keeper = new Client({ connectionString: fixture.stack.databaseUrl });
     keeper.on('error', () => undefined);
     await keeper.connect();
-    const ended = () => keeper.end().catch(() => undefined);
+    const endKeeperConnection = () => keeper.end().catch(() => undefined);
     try {
       await keeper.query('SELECT pg_advisory_lock($1, hashtext($2))', [kind, pausePoint]);
       await work();
@@ -134,9 +138,9 @@ describe('200 runs that any of 20 machines could take, if dispatchers and Postgr
         60_000,
       );
       isReporting = false;
-      await act(waiting, ended);
+      await act(waiting, endKeeperConnection);
     } finally {
-      await ended();
+      await endKeeperConnection();
     }
   }
 
@@ -145,7 +149,7 @@ describe('200 runs that any of 20 machines could take, if dispatchers and Postgr
    * depending on the pause point.
    */
   async function killDispatchers(pausePoint: PausePoint, work?: () => Promise<unknown>): Promise<void> {
-    await actAt(
+    await actAtPausePoint(
       pausePoint,
       async (waiting, release) => {
         const names = [...new Set(waiting.map(({ name }) => name))];
@@ -162,7 +166,7 @@ describe('200 runs that any of 20 machines could take, if dispatchers and Postgr
   }
 
   async function killPostgres(pausePoint: PausePoint): Promise<void> {
-    await actAt(pausePoint, async () => {
+    await actAtPausePoint(pausePoint, async () => {
       const { postgres } = fixture.stack;
       process.kill(postgres!.pid, 'SIGKILL');
       await postgres!.stop();
@@ -180,7 +184,7 @@ describe('200 runs that any of 20 machines could take, if dispatchers and Postgr
     for (let at = 0; at < machines; at += 1)
       await admin.post('/api/agents', { name: newId(), provider: 'external', labels: ['claims'] });
     await fixture.query(`UPDATE agent SET status = 'online', last_seen = now()`);
-    const playing = playMachines();
+    const playing = simulateMachines();
 
     const keys = Object.entries(keyLimits).map(([key, limit]) => ({ key, limit }));
     const launchAll = async () => {

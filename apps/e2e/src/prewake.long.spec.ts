@@ -8,7 +8,10 @@ import { findProcesses, Start } from './npm-start';
 
 jest.setTimeout(240_000);
 
-/** Only in the long form, because it waits for minutes of the real clock. The specs of the library fake the clock. */
+/**
+ * Runs these tests only in the long form, because they wait for minutes of the real clock. The specs of the library
+ * fake the clock.
+ */
 const describeInMinutes = isLongRun() ? describe : describe.skip;
 
 describeInMinutes('a schedule of an agent whose machine is off', () => {
@@ -31,17 +34,18 @@ describeInMinutes('a schedule of an agent whose machine is off', () => {
   });
 
   it('a schedule wakes its machine early, starts the run in time, and records the reason', async () => {
-    const example = async () => (await admin.get('/api/jobs')).body.jobs[0];
-    await waitFor('the run of the example', async () => (await example())?.finishedAt, 60_000);
+    const readExampleRun = async () => (await admin.get('/api/jobs')).body.jobs[0];
+    await waitFor('the run of the example', async () => (await readExampleRun())?.finishedAt, 60_000);
     const { id: agentId } = (await admin.get('/api/agents')).body.agents[0];
     const script = "print('claims')";
     const { id: scriptId } = (await admin.post('/api/workflows', { name: 'Claims', script })).body;
-    const agent = async () => (await admin.get(`/api/agents/${agentId}`)).body;
-    const becomes = (status: string) => waitFor(status, async () => (await agent()).status === status, 60_000);
-    await becomes('online');
+    const readAgent = async () => (await admin.get(`/api/agents/${agentId}`)).body;
+    const waitForAgentStatus = (status: string) =>
+      waitFor(status, async () => (await readAgent()).status === status, 60_000);
+    await waitForAgentStatus('online');
     const stopped = await admin.post(`/api/agent/${agentId}/action`, { action: 'stop' });
     expect([stopped.status, stopped.body.code]).toEqual([200, undefined]);
-    await becomes('stopped');
+    await waitForAgentStatus('stopped');
     // The boot time was measured at the first start. 20 seconds are enough for the wake before the next full minute.
     await waitFor('the first 40 seconds of a minute', () => new Date().getSeconds() < 40, 30_000);
     const created = await admin.post('/api/schedules', {
@@ -52,15 +56,17 @@ describeInMinutes('a schedule of an agent whose machine is off', () => {
     });
     expect(created.status).toBe(201);
     const { id, nextRunAt } = created.body;
-    expect((await agent()).why).toContain(`expects the run of Nightly claims at ${nextRunAt}, and is woken for it at`);
+    expect((await readAgent()).why).toContain(
+      `expects the run of Nightly claims at ${nextRunAt}, and is woken for it at`,
+    );
 
-    const runs = async () => (await admin.get(`/api/schedules/${id}`)).body.recentRuns;
-    await waitFor('the run', async () => (await runs()).length > 0, 90_000);
+    const readRecentRuns = async () => (await admin.get(`/api/schedules/${id}`)).body.recentRuns;
+    await waitFor('the run', async () => (await readRecentRuns()).length > 0, 90_000);
     await admin.delete(`/api/schedules/${id}`);
-    const [run] = await runs();
+    const [run] = await readRecentRuns();
     expect(run).toMatchObject({ nominalAt: nextRunAt, outcome: 'launched' });
-    const job = async () => (await admin.get(`/api/jobs/${run.jobId}`)).body;
-    await waitFor('the end of the run', async () => (await job()).finishedAt !== null, 60_000);
+    const readJob = async () => (await admin.get(`/api/jobs/${run.jobId}`)).body;
+    await waitFor('the end of the run', async () => (await readJob()).finishedAt !== null, 60_000);
 
     const { entries } = (await admin.get(`/api/agents/${agentId}/logs?kind=lifecycle&order=asc`)).body;
     const at = entries.findIndex(({ data }: any) => data.reason === 'prewake');
@@ -76,10 +82,10 @@ describeInMinutes('a schedule of an agent whose machine is off', () => {
       },
     });
     expect(ready.data.eventType).toBe('wake_ready');
-    const time = (text: string) => new Date(text).getTime();
-    expect(time(woken.timestamp)).toBeLessThan(time(nextRunAt));
-    expect(time(ready.timestamp)).toBeLessThan(time(nextRunAt));
-    expect(time((await job()).startedAt) - time(nextRunAt)).toBeLessThan(5000);
+    const parseTime = (text: string) => new Date(text).getTime();
+    expect(parseTime(woken.timestamp)).toBeLessThan(parseTime(nextRunAt));
+    expect(parseTime(ready.timestamp)).toBeLessThan(parseTime(nextRunAt));
+    expect(parseTime((await readJob()).startedAt) - parseTime(nextRunAt)).toBeLessThan(5000);
     // The machine was ready, so the run itself requested no wake.
     expect(entries.slice(at).filter(({ data }: any) => data.eventType === 'wake_requested')).toHaveLength(1);
   });

@@ -30,12 +30,12 @@ describe('npm start with several service processes', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  const servicePids = () =>
+  const findServicePids = () =>
     findProcesses(dataDir)
       .filter(({ command }) => command.includes('standalone'))
       .map(({ pid }) => pid);
   /** The pid of the service process that supervises local workers; undefined while the lock file is being replaced. */
-  const supervisorPid = () => {
+  const readSupervisorPid = () => {
     try {
       return JSON.parse(readFileSync(join(dataDir, 'agents/supervisor.lock'), 'utf8')).pid as number;
     } catch {
@@ -45,7 +45,7 @@ describe('npm start with several service processes', () => {
   /** Sends a request over a new connection, which another process may accept. */
   const fetchOnNewConnection = (path: string, init: RequestInit = {}) =>
     fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers: { ...init.headers, connection: 'close' } });
-  const answeredBy = async (internalPort: string) => {
+  const countAnsweredRequests = async (internalPort: string) => {
     const metrics = await (await fetch(`http://127.0.0.1:${internalPort}/metrics`)).text();
     return Number(
       /http_request_seconds_count\{method="GET",route="\/api\/health",[^}]*\} (\d+)/.exec(metrics)?.[1] ?? 0,
@@ -54,11 +54,11 @@ describe('npm start with several service processes', () => {
 
   it('npm start prints the number of processes, and distributes connections over all processes', async () => {
     expect(started.output).toContain('2 behind one port');
-    expect(servicePids()).toHaveLength(2);
+    expect(findServicePids()).toHaveLength(2);
     for (let n = 0; n < 20; n += 1) expect((await fetchOnNewConnection('/api/health')).status).toBe(200);
     const ports = [...started.output.matchAll(/:(\d+)\/metrics/g)].map(([, internal]) => internal!);
     expect(ports).toHaveLength(2);
-    for (const internal of ports) expect(await answeredBy(internal)).toBeGreaterThan(4);
+    for (const internal of ports) expect(await countAnsweredRequests(internal)).toBeGreaterThan(4);
   });
 
   it('several processes create one first organization, and count failed logins together', async () => {
@@ -86,35 +86,35 @@ describe('npm start with several service processes', () => {
     const { agents } = (await api.get('/api/agents')).body;
     const { workflows } = (await api.get('/api/workflows')).body;
     const agentId = agents[0].id as string;
-    const workerOf = () => {
+    const readWorkerPid = () => {
       const file = join(dataDir, 'agents', agentId, 'worker.json');
       return existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')).pid as number);
     };
-    const worker = await waitFor('the worker of the agent', workerOf);
-    const launch = () =>
+    const worker = await waitFor('the worker of the agent', readWorkerPid);
+    const launchGreeting = () =>
       api.post('/api/jobs/launch', { agentId, workflowId: workflows[0].id, variables: { GREETING: 'Hello' } });
-    const jobs = [await launch(), await launch()].map(({ body }) => body.jobId as string);
+    const jobs = [await launchGreeting(), await launchGreeting()].map(({ body }) => body.jobId as string);
 
-    const [victim, before] = [supervisorPid()!, servicePids()];
+    const [victim, before] = [readSupervisorPid()!, findServicePids()];
     process.kill(victim, 'SIGKILL');
     // Connections that the victim had accepted fail, so the test waits before it sends requests again.
     await waitFor('the end of the victim to be noticed', () => started.output.includes('ended unexpectedly'));
     for (let n = 0; n < 10; n += 1) expect((await fetchOnNewConnection('/api/health/deep')).status).toBe(200);
-    jobs.push(...[await launch(), await launch()].map(({ body }) => body.jobId as string));
+    jobs.push(...[await launchGreeting(), await launchGreeting()].map(({ body }) => body.jobId as string));
     const heir = await waitFor('the other process to supervise the workers', () => {
-      const pid = supervisorPid();
+      const pid = readSupervisorPid();
       return pid !== victim && pid;
     });
     expect(before).toContain(heir);
     await waitFor(
       'two service processes',
-      () => started.output.includes('of the service is running again') && servicePids().length === 2,
+      () => started.output.includes('of the service is running again') && findServicePids().length === 2,
       40_000,
     );
     for (const id of jobs) {
       await waitFor(`run ${id}`, async () => (await api.get(`/api/jobs/${id}`)).body.status === 'completed', 60_000);
     }
-    expect(workerOf()).toBe(worker);
+    expect(readWorkerPid()).toBe(worker);
     // One run more than `jobs`, because the first start also runs its example.
     expect((await api.get('/api/usage')).body.completed).toBe(jobs.length + 1);
   });
@@ -124,7 +124,7 @@ describe('npm start with several service processes', () => {
     await waitFor('all processes to end', () => findProcesses(dataDir).length === 0);
     started = new Start(['--port', String(port), '--data-dir', dataDir], { MUSTER_PROCESSES: '2' });
     await started.waitUntilReady();
-    expect(servicePids()).toHaveLength(2);
+    expect(findServicePids()).toHaveLength(2);
     await waitFor('the worker', () => findProcesses(dataDir).some(({ command }) => command.includes('worker')));
     await started.endStart('SIGKILL');
     await waitFor('all processes to end', () => findProcesses(dataDir).length === 0, 90_000);

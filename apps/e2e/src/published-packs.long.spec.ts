@@ -40,7 +40,7 @@ describe('the publication of a pack', () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { email } = await makeUser(harness.db, { organizationId, role: 'admin' });
     const { secret } = await makeApiKey(harness.db, { organizationId, scope: 'worker' });
-    await start();
+    await startGateway();
     person = await new HttpClient(service.url).signIn(email, testPassword);
     machine = new HttpClient(service.url).withKey(secret);
   });
@@ -50,7 +50,7 @@ describe('the publication of a pack', () => {
     await harness.close();
   });
 
-  const start = async () => {
+  const startGateway = async () => {
     const own = {
       S3_ENDPOINT: proxy.url,
       S3_PUBLIC_ENDPOINT: readTestStack().s3.endpoint,
@@ -66,17 +66,17 @@ describe('the publication of a pack', () => {
     await person.put(`/api/process-library/${workerKey}`, { name: 'Claims' });
     return (await person.post('/api/workflow-packs', { workerKey })).body.id as string;
   };
-  const upload = async (packId: string, { zip, files }: Bundle) => {
+  const uploadBundle = async (packId: string, { zip, files }: Bundle) => {
     const { body } = await machine.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`);
-    const send = () => fetch(body.uploadUrl, { method: 'PUT', headers: body.headers, body: new Uint8Array(zip) });
+    const sendZip = () => fetch(body.uploadUrl, { method: 'PUT', headers: body.headers, body: new Uint8Array(zip) });
     // Building a large bundle takes so long that the store may have closed the kept-alive connection.
-    const sent = await send().catch(send);
+    const sent = await sendZip().catch(sendZip);
     expect(sent.status).toBe(200);
     return { uploadKey: body.uploadKey as string, baseRuntimeBundleId: null as string | null, files };
   };
-  const finalize = (packId: string, body: object) =>
+  const finalizeUpload = (packId: string, body: object) =>
     machine.post(`/api/workflow-packs/${packId}/publish-from-vm/finalize`, body);
-  const headOf = async (packId: string) =>
+  const readHeadBundleId = async (packId: string) =>
     ((await person.get(`/api/workflow-packs/${packId}`)).body.draftHead?.runtimeBundleId ?? null) as string | null;
 
   const heldRequests: [string, HeldRequest][] = [
@@ -93,26 +93,26 @@ describe('the publication of a pack', () => {
     'the publication of a pack changes nothing if its process is killed as %s, until the call is repeated',
     async (_, heldRequest) => {
       const packId = await makePack();
-      const body = await upload(packId, smallBundle());
+      const body = await uploadBundle(packId, makeSmallBundle());
       const held = proxy.holdRequest(heldRequest);
-      const cut = finalize(packId, body).catch(() => null);
+      const cut = finalizeUpload(packId, body).catch(() => null);
       await held;
       await service.end('SIGKILL');
       expect(await cut).toBeNull();
       proxy.releaseRequest();
-      await start();
-      expect(await headOf(packId)).toBeNull();
+      await startGateway();
+      expect(await readHeadBundleId(packId)).toBeNull();
       await expectPublished(packId, body);
     },
   );
 
   it('the publication of a pack changes nothing if its process is killed before the commit, until the call is repeated', async () => {
     const packId = await makePack();
-    const body = await upload(packId, smallBundle());
+    const body = await uploadBundle(packId, makeSmallBundle());
     let cut: Promise<unknown> | undefined;
     await harness.db.transaction('system', async (tx) => {
       await tx.query('SELECT FROM workflow_pack WHERE id = $1 FOR UPDATE', [packId]);
-      cut = finalize(packId, body).catch(() => null);
+      cut = finalizeUpload(packId, body).catch(() => null);
       await waitFor('the finalize call to wait for the lock', async () => {
         const waiting = await harness.db.query('system', `SELECT FROM pg_locks WHERE NOT granted`);
         return waiting.length > 0;
@@ -120,32 +120,33 @@ describe('the publication of a pack', () => {
       await service.end('SIGKILL');
     });
     expect(await cut).toBeNull();
-    await start();
-    expect(await headOf(packId)).toBeNull();
+    await startGateway();
+    expect(await readHeadBundleId(packId)).toBeNull();
     await expectPublished(packId, body);
   });
 
   const expectPublished = async (packId: string, body: object) => {
-    const done = await finalize(packId, body);
+    const done = await finalizeUpload(packId, body);
     expect(done.status).toBe(201);
-    expect((await finalize(packId, body)).body.runtimeBundleId).toBe(done.body.runtimeBundleId);
-    expect(await headOf(packId)).toBe(done.body.runtimeBundleId);
+    expect((await finalizeUpload(packId, body)).body.runtimeBundleId).toBe(done.body.runtimeBundleId);
+    expect(await readHeadBundleId(packId)).toBe(done.body.runtimeBundleId);
     const bytes = Buffer.from(await (await fetch(done.body.downloadUrl)).arrayBuffer());
     expect(`sha256:${createHash('sha256').update(bytes).digest('hex')}`).toBe(done.body.digest);
   };
 
   it.each([
-    ['60 MiB (400 MiB unpacked)', largeBundle],
+    ['60 MiB (400 MiB unpacked)', makeLargeBundle],
     [
       '10,000 entries',
-      () => bundleOf(Array.from({ length: 10_000 }, (_, at) => ({ name: `a/${at % 100}/${at}.py`, content: `${at}` }))),
+      () =>
+        makeBundleOf(Array.from({ length: 10_000 }, (_, at) => ({ name: `a/${at % 100}/${at}.py`, content: `${at}` }))),
     ],
   ])(
     'the publication of a pack with %s uses little memory and does not slow down other requests',
     async (name, make) => {
       const bundle = make();
       const packId = await makePack();
-      const body = await upload(packId, bundle);
+      const body = await uploadBundle(packId, bundle);
       const path = `/api/workflow-packs/${packId}`;
       const measureUntil = async (isEnough: () => boolean) => {
         const times: number[] = [];
@@ -157,12 +158,12 @@ describe('the publication of a pack', () => {
         return times.sort((one, other) => one - other)[Math.floor(times.length * 0.99)]!;
       };
       await measureUntil(() => true);
-      const before = residentMiB(service.pid);
+      const before = readResidentMiB(service.pid);
       const quiet = await measureUntil(() => true);
       let peak = before;
-      const watch = setInterval(() => (peak = Math.max(peak, residentMiB(service.pid))), 20);
+      const watch = setInterval(() => (peak = Math.max(peak, readResidentMiB(service.pid))), 20);
       let isDone = false;
-      const done = finalize(packId, body).finally(() => (isDone = true));
+      const done = finalizeUpload(packId, body).finally(() => (isDone = true));
       const busy = await measureUntil(() => isDone);
       clearInterval(watch);
       expect((await done).status).toBe(201);
@@ -177,22 +178,22 @@ describe('the publication of a pack', () => {
   );
 });
 
-function residentMiB(pid: number): number {
+function readResidentMiB(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
 }
 
-function smallBundle(): Bundle {
-  return bundleOf([{ name: 'main.py', content: `print("${randomBytes(8).toString('hex')}")\n` }]);
+function makeSmallBundle(): Bundle {
+  return makeBundleOf([{ name: 'main.py', content: `print("${randomBytes(8).toString('hex')}")\n` }]);
 }
 
 /** Slightly smaller than the maximum size of a bundle. */
-function largeBundle(): Bundle {
+function makeLargeBundle(): Bundle {
   const content = Buffer.alloc(400 * mebibyte);
   for (let at = 0; at < content.length; at += 64 * 1024) randomFillSync(content, at, 9 * 1024);
-  return bundleOf([{ name: 'data.bin', content, level: 1 }]);
+  return makeBundleOf([{ name: 'data.bin', content, level: 1 }]);
 }
 
-function bundleOf(entries: (ZipEntry & { content: string | Buffer })[]): Bundle {
+function makeBundleOf(entries: (ZipEntry & { content: string | Buffer })[]): Bundle {
   return {
     zip: makeZip(entries),
     files: entries.map(({ name, content }) => ({

@@ -71,7 +71,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     await rm(folder, { recursive: true, force: true });
   });
 
-  const upload = async () => {
+  const uploadRecordedWorkflow = async () => {
     const { port } = portal.address() as AddressInfo;
     const steps = [
       { type: 'navigate', url: `http://127.0.0.1:${port}/` },
@@ -89,11 +89,11 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     expect(answer.status).toBe(201);
     return ((await answer.json()) as { id: string }).id;
   };
-  const isOnline = (agentId: string) =>
+  const waitUntilOnline = (agentId: string) =>
     waitFor('the agent to be online', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online');
-  const run = async (agentId: string, launchInput?: object) => {
-    await isOnline(agentId);
-    const input = launchInput ?? { workflowId: await upload(), variables: { CLAIM_ID: 'C-7' } };
+  const runWorkflow = async (agentId: string, launchInput?: object) => {
+    await waitUntilOnline(agentId);
+    const input = launchInput ?? { workflowId: await uploadRecordedWorkflow(), variables: { CLAIM_ID: 'C-7' } };
     const { body } = await admin.post('/api/jobs/launch', { agentId, ...input });
     return waitFor(
       'the end of the run',
@@ -110,18 +110,18 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
    * Returns the targets of the symbolic links into the test's folder that were not removed. Links of other tests are
    * ignored.
    */
-  const links = () =>
+  const listTemporaryLinks = () =>
     readdirSync(tmpdir())
       .filter((name) => /^muster-[0-9a-f]{12}$/.test(name))
-      .map((name) => targetOf(join(tmpdir(), name)))
+      .map((name) => readLinkTarget(join(tmpdir(), name)))
       .filter((target) => target.startsWith(folder));
   const completed = { error: null, status: 'completed', progress: expect.objectContaining({ stepsPassed: 4 }) };
 
   itPlays('a recorded workflow runs on a local agent of npm start, in the browser that CHROMIUM names', async () => {
     const { agent } = await makeAgent('local');
-    expect(await run(agent.id)).toMatchObject(completed);
+    expect(await runWorkflow(agent.id)).toMatchObject(completed);
     expect((await readFile(join(folder, 'started'), 'utf8')).trim()).toBe(agent.id);
-    expect(links()).toEqual([]);
+    expect(listTemporaryLinks()).toEqual([]);
   });
 
   itPlays('a recorded workflow runs on an installed one-file worker with a very long folder path', async () => {
@@ -141,13 +141,13 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
         MUSTER_WORKER_DIR: home,
       },
     });
-    expect(await run(agent.id)).toMatchObject(completed);
+    expect(await runWorkflow(agent.id)).toMatchObject(completed);
     rmSync(file);
     installed = { agentId: agent.id, workerKey };
   });
 
   /** Sends an action that becomes a command, and waits for its result. */
-  const act = async (agentId: string, action: object) => {
+  const performAgentAction = async (agentId: string, action: object) => {
     const { body } = await admin.post(`/api/agent/${agentId}/action`, action);
     const result = await waitFor(
       'the result of the action',
@@ -168,7 +168,12 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
       const { agentId } = installed!;
       const { port } = portal.address() as AddressInfo;
       const startUrl = `http://127.0.0.1:${port}/`;
-      const started = await act(agentId, { action: 'start_recording', name: 'By hand', kind: 'browser', startUrl });
+      const started = await performAgentAction(agentId, {
+        action: 'start_recording',
+        name: 'By hand',
+        kind: 'browser',
+        startUrl,
+      });
       expect([started.result.error, started.result.status]).toEqual([undefined, 'success']);
       const { recordingId } = started;
       const person = await BrowserDriver.connect(started.output.debuggingUrl);
@@ -179,7 +184,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
       await person.click('document.querySelector("button")');
       await person.waitUntilTrue('document.title === "seen C-8 hunter2"');
       person.close();
-      const { output } = await act(agentId, { action: 'stop_recording', recordingId });
+      const { output } = await performAgentAction(agentId, { action: 'stop_recording', recordingId });
       const recording = (await admin.get(`/api/recordings/${recordingId}`)).body;
       expect(recording).toMatchObject({ status: 'kept', kind: 'browser', startUrl, name: 'By hand' });
       expect(recording.eventsArtifactId).toEqual(expect.any(String));
@@ -191,7 +196,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
       expect(created).toMatchObject({ status: 201, body: { name: 'By hand', variables: [] } });
       await admin.put('/api/vault/PASSWORD', { value: 'other-secret' });
       reported.length = 0;
-      const job = await run(agentId, { workflowId: created.body.id, vaultKeys: ['PASSWORD'] });
+      const job = await runWorkflow(agentId, { workflowId: created.body.id, vaultKeys: ['PASSWORD'] });
       expect([job.error, job.status]).toEqual([null, 'completed']);
       expect(reported).toEqual(['C-8 other-secret']);
     },
@@ -212,17 +217,17 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     const upload = { filename: 'marker-1.4.0.zip', contentType: 'application/zip', size: bytes.length };
     const { body: ticket } = await machine.post(`/api/agents/${agentId}/uploads`, upload);
     await fetch(ticket.uploadUrl, { method: 'PUT', headers: ticket.headers, body: new Uint8Array(bytes) });
-    const deployed = await act(agentId, { action: 'deploy_extension', version: '1.4.0' });
+    const deployed = await performAgentAction(agentId, { action: 'deploy_extension', version: '1.4.0' });
     expect([deployed.result.error, deployed.output?.version]).toEqual([undefined, '1.4.0']);
-    const missing = await act(agentId, { action: 'deploy_extension', version: '2.0' });
+    const missing = await performAgentAction(agentId, { action: 'deploy_extension', version: '2.0' });
     expect(missing.result).toMatchObject({ status: 'failed', code: 'extension_not_found' });
     reported.length = 0;
-    expect(await run(agentId)).toMatchObject(completed);
+    expect(await runWorkflow(agentId)).toMatchObject(completed);
     expect(reported).toContain('marked by 1.4.0');
   });
 });
 
-function targetOf(link: string): string {
+function readLinkTarget(link: string): string {
   try {
     return readlinkSync(link);
   } catch {

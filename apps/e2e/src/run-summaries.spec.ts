@@ -29,7 +29,7 @@ describe('a run of a real worker that reports a batch summary', () => {
   });
   afterAll(() => removeAllAgents(admin));
 
-  const ended = (jobId: string) =>
+  const waitForRunEndAndCost = (jobId: string) =>
     waitFor(
       'the end of the run and its cost',
       async () => {
@@ -50,16 +50,21 @@ describe('a run of a real worker that reports a batch summary', () => {
     const launch = { agentId: agent.id, workflowId: workflow.id };
     for (const count of [2000, 3]) {
       const { jobId } = (await admin.post('/api/jobs/launch', { ...launch, variables: { COUNT: `${count}` } })).body;
-      const job = await ended(jobId);
+      const job = await waitForRunEndAndCost(jobId);
       expect([job.status, job.error]).toEqual(['completed', null]);
       const { batches } = (await admin.get('/api/pilot/batches')).body;
-      const third = (remainder: number) => Math.floor((count + remainder) / 3);
+      const computeThird = (remainder: number) => Math.floor((count + remainder) / 3);
       expect(batches).toEqual([
         expect.objectContaining({
           batchId: 'front desk',
           jobId,
           workerKey: 'eob-download',
-          claims: { attempted: count, eobUploaded: third(2), noEobFound: third(1), failed: third(0) },
+          claims: {
+            attempted: count,
+            eobUploaded: computeThird(2),
+            noEobFound: computeThird(1),
+            failed: computeThird(0),
+          },
           processingSeconds: count / 4,
           totalCostUsd: job.totalCostUsd,
           stopEvents: 1,

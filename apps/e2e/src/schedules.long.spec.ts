@@ -25,12 +25,12 @@ describe('schedules on four schedulers', () => {
     await database.drop();
   });
 
-  const start = async (env: Record<string, string>) => {
+  const startScheduler = async (env: Record<string, string>) => {
     const environment = buildTestEnvironment(database.url, { CRON_SECRET: cronKey, LOG_LEVEL: 'warn', ...env });
     loadConfig(BaseConfig, environment);
     schedulers = await Promise.all(Array.from({ length: 4 }, () => ServiceProcess.start('scheduler', environment)));
   };
-  const call = (each: ServiceProcess) =>
+  const callCron = (each: ServiceProcess) =>
     new HttpClient(each.url).with({ 'x-cron-key': cronKey }).post('/api/cron/scheduled-runs');
 
   /** Creates `count` schedules that are due since the last full minute. */
@@ -61,7 +61,7 @@ describe('schedules on four schedulers', () => {
   }
 
   const countOf = async (sql: string) => Number((await client.query(sql)).rows[0].n);
-  const jobs = () => countOf('SELECT count(*) AS n FROM job');
+  const countJobs = () => countOf('SELECT count(*) AS n FROM job');
   /** Number of schedules that do not have exactly one job and one `schedule_run` row for it, or are still due. */
   const countNotRunOnce = () =>
     countOf(
@@ -74,26 +74,26 @@ describe('schedules on four schedulers', () => {
 
   it('each of 200 due schedules runs once if twenty ticks run concurrently', async () => {
     await makeDue(200);
-    await start({ SCHEDULE_TICK_MS: '100' });
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => call(schedulers[n % 4]!)));
+    await startScheduler({ SCHEDULE_TICK_MS: '100' });
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => callCron(schedulers[n % 4]!)));
     for (const { status, body } of answers) expect([status, body.failed]).toEqual([200, []]);
-    await waitFor('all jobs', async () => (await jobs()) >= 200);
-    expect([await jobs(), await countNotRunOnce()]).toEqual([200, 0]);
+    await waitFor('all jobs', async () => (await countJobs()) >= 200);
+    expect([await countJobs(), await countNotRunOnce()]).toEqual([200, 0]);
   });
 
   it('each due schedule runs once if one scheduler is killed in the middle of a tick', async () => {
-    await start({ SCHEDULE_TICK_MS: '3600000' });
+    await startScheduler({ SCHEDULE_TICK_MS: '3600000' });
     await makeDue(1000);
     const [victim, ...others] = schedulers as [ServiceProcess, ...ServiceProcess[]];
-    const cut = call(victim).catch(() => 'cut off');
-    await waitFor('the first 20 jobs', async () => (await jobs()) > 20);
+    const cut = callCron(victim).catch(() => 'cut off');
+    await waitFor('the first 20 jobs', async () => (await countJobs()) > 20);
     await victim.end('SIGKILL');
     expect(await cut).toBe('cut off');
-    const done = await jobs();
+    const done = await countJobs();
     expect(done).toBeLessThan(1000);
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => call(others[n % 3]!)));
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => callCron(others[n % 3]!)));
     for (const { status, body } of answers) expect([status, body.failed]).toEqual([200, []]);
-    expect([await jobs(), await countNotRunOnce()]).toEqual([1000, 0]);
+    expect([await countJobs(), await countNotRunOnce()]).toEqual([1000, 0]);
     expect(answers.reduce((sum, { body }) => sum + body.launched.length, 0)).toBe(1000 - done);
   });
 });

@@ -91,11 +91,11 @@ describe('the six apps in six processes', () => {
       services.set(victim, await ServiceProcess.start(victim, fixture.env));
       if (victim === 'gateway') client = await fixture.signIn(services.get('gateway')!.url);
     }
-    const handledAll = async () => {
+    const haveAllBeenHandled = async () => {
       const stored = await countProbeMessages(fixture);
       return stored.handled === stored.accepted && stored.accepted >= accepted;
     };
-    await waitFor('every probe message', handledAll, 90_000);
+    await waitFor('every probe message', haveAllBeenHandled, 90_000);
     await waitFor('an empty outbox', async () => (await fixture.query('SELECT 1 FROM outbox')).length === 0, 60_000);
     const counts = await countProbeMessages(fixture);
     process.stdout.write(

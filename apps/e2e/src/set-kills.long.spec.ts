@@ -48,7 +48,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
   const agentIds: string[] = [];
   const prefix = `t${randomBytes(6).toString('hex')}`;
 
-  const start = async () => {
+  const startService = async () => {
     const env = {
       ...{ OUTBOX_SWEEP_MS: '200', OUTBOX_REPUBLISH_MS: '2000', LOG_LEVEL: 'warn', DATABASE_POOL_SIZE: '45' },
       ...{ BOOTSTRAP_ORGANIZATION: 'First', BOOTSTRAP_ADMIN_EMAIL: 'one@example.com' },
@@ -74,7 +74,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
     for (const [pausePoint, trigger] of Object.entries(pausePointTriggers)) {
       await pool.query(`${trigger} FOR EACH ROW EXECUTE FUNCTION wait_at_set_pause_point('${pausePoint}')`);
     }
-    await start();
+    await startService();
     workflowId = (await admin.post('/api/workflows', { name: 'Claims', script: 'pass' })).body.id;
     for (let at = 0; at < callers; at += 1) {
       const created = await admin.post('/api/agents', { name: newId(), provider: 'external' });
@@ -90,7 +90,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
     await database?.drop();
   });
 
-  const waiting = async () =>
+  const findWaitingBackends = async () =>
     (
       await pool.query<{ pid: number }>(
         `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND classid = ${kind}
@@ -110,14 +110,16 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
     const keeper: PoolClient = await pool.connect();
     await keeper.query('SELECT pg_advisory_lock($1, hashtext($2))', [kind, pausePoint]);
     await work();
-    await waitFor(`a statement at the pause point ${pausePoint}`, async () => (await waiting()).length > 0);
+    await waitFor(`a statement at the pause point ${pausePoint}`, async () => (await findWaitingBackends()).length > 0);
     await service.end('SIGKILL');
     if (then === 'rolled back') {
-      await pool.query('SELECT pg_terminate_backend(pid, 10000) FROM unnest($1::int[]) AS pid', [await waiting()]);
+      await pool.query('SELECT pg_terminate_backend(pid, 10000) FROM unnest($1::int[]) AS pid', [
+        await findWaitingBackends(),
+      ]);
     }
     await keeper.query('SELECT pg_advisory_unlock($1, hashtext($2))', [kind, pausePoint]);
     keeper.release();
-    await start();
+    await startService();
   }
 
   async function launchAll(): Promise<string[]> {
@@ -128,25 +130,25 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
     return answers.map(({ body }) => body.jobId);
   }
 
-  async function report(jobIds: string[], status: string): Promise<void> {
+  async function reportStatus(jobIds: string[], status: string): Promise<void> {
     const machines = worker.at(service.url);
     const answers = await Promise.all(jobIds.map((jobId) => machines.post('/api/job-webhook', { jobId, status })));
     expect(answers.map(({ body }) => body)).toEqual(jobIds.map(() => ({ accepted: true, status })));
   }
 
-  const untilStarted = (jobIds: string[]) =>
+  const waitUntilStarted = (jobIds: string[]) =>
     waitFor('each run’s command', async () => {
       const { rows } = await pool.query('SELECT FROM job WHERE id = ANY($1) AND command_id IS NOT NULL', [jobIds]);
       return rows.length === jobIds.length;
     });
-  const untilCostsBooked = (runs: number) =>
+  const waitUntilCostsBooked = (runs: number) =>
     waitFor('each run’s cost', async () => {
       const { costs, messages } = await queryRow(
         `SELECT (SELECT count(*)::int FROM run_cost) AS costs, (SELECT count(*)::int FROM outbox) AS messages`,
       );
       return costs === runs && messages === 0;
     });
-  /** The usage counter, with its differences from the events and costs. */
+  /** Reads the usage counter, with the number of uncounted usage events and its difference from the costs. */
   const readUsageCounter = () =>
     queryRow(`SELECT runs::int, completed::int, (SELECT count(*)::int FROM usage_event WHERE NOT counted) AS uncounted,
            (SELECT sum(total_micros) FROM run_cost)::int - spend_micros::int AS difference FROM usage_counter`);
@@ -195,13 +197,13 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
 
   it('each run gets one command if the process is killed while it starts several runs together', async () => {
     await killAtPausePoint('start', async () => (jobIds = await launchAll()), 'rolled back');
-    await untilStarted(jobIds);
+    await waitUntilStarted(jobIds);
     const { commands } = await queryRow(`SELECT count(*)::int AS commands FROM agent_command WHERE kind = 'run'`);
     expect(commands).toBe(callers);
   });
 
   it('none of 32 runs has ended if the process dies before the statements that end the runs execute', async () => {
-    await report(jobIds, 'running');
+    await reportStatus(jobIds, 'running');
     await killAtPausePoint('end', () => endUnanswered(jobIds), 'rolled back');
     expect(new Set((await ending).map(({ status }) => status))).toEqual(new Set(['rejected']));
     expect(
@@ -214,17 +216,17 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
   });
 
   it('each run’s cost is booked and counted once if the process is killed while it books the costs of several runs', async () => {
-    await killAtPausePoint('cost', () => report(jobIds, 'completed'), 'rolled back');
-    await untilCostsBooked(callers);
+    await killAtPausePoint('cost', () => reportStatus(jobIds, 'completed'), 'rolled back');
+    await waitUntilCostsBooked(callers);
     expect(await readUsageCounter()).toEqual({ runs: callers, completed: callers, uncounted: 0, difference: 0 });
   });
 
   it('each run’s cost is booked and counted once if the process dies before it learns that the costs are committed', async () => {
     const more = await launchAll();
-    await untilStarted(more);
-    await report(more, 'running');
-    await killAtPausePoint('cost’s commit', () => report(more, 'completed'), 'completed');
-    await untilCostsBooked(2 * callers);
+    await waitUntilStarted(more);
+    await reportStatus(more, 'running');
+    await killAtPausePoint('cost’s commit', () => reportStatus(more, 'completed'), 'completed');
+    await waitUntilCostsBooked(2 * callers);
     expect(await readUsageCounter()).toEqual({
       runs: 2 * callers,
       completed: 2 * callers,
@@ -235,8 +237,8 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
 
   it('each run ends once if the process dies before it learns of the commit and the workers report the ends again', async () => {
     const more = await launchAll();
-    await untilStarted(more);
-    await report(more, 'running');
+    await waitUntilStarted(more);
+    await reportStatus(more, 'running');
     await killAtPausePoint('end’s commit', () => endUnanswered(more), 'completed');
     await ending;
     const { ended } = await queryRow(
@@ -248,7 +250,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
       more.map((jobId) => machines.post('/api/job-webhook', { jobId, status: 'completed' })),
     );
     expect(answers.filter(({ body }) => body.accepted)).toHaveLength(callers - ended!);
-    await untilCostsBooked(3 * callers);
+    await waitUntilCostsBooked(3 * callers);
     const runs = 3 * callers;
     expect(await readUsageCounter()).toEqual({ runs, completed: runs, uncounted: 0, difference: 0 });
     expect(

@@ -18,7 +18,7 @@ describe('npm start that is killed and started again', () => {
   let running: Start;
   let port: number;
 
-  const start = (args: string[], env: NodeJS.ProcessEnv = {}) => {
+  const startNpm = (args: string[], env: NodeJS.ProcessEnv = {}) => {
     const started = new Start(args, env);
     starts.add(started);
     return started;
@@ -27,7 +27,7 @@ describe('npm start that is killed and started again', () => {
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'muster-start-'));
     port = await findFreePort();
-    running = start(['--port', String(port), '--data-dir', dataDir]);
+    running = startNpm(['--port', String(port), '--data-dir', dataDir]);
     await running.waitUntilReady();
   });
   afterAll(async () => {
@@ -60,7 +60,7 @@ describe('npm start that is killed and started again', () => {
     const left = findProcesses(dataDir).flatMap(({ pid, command }) => (command.includes('worker') ? [] : [pid]));
     await running.endStart('SIGKILL');
     // The next start itself waits until the port and the folder are free.
-    const again = start(['--port', String(port), '--data-dir', dataDir]);
+    const again = startNpm(['--port', String(port), '--data-dir', dataDir]);
     await again.waitUntilReady();
     await waitFor('all processes to end', () => findProcesses(dataDir).every(({ pid }) => !left.includes(pid)), 90_000);
     expect(await again.endStart('SIGINT')).toBe(0);
@@ -77,7 +77,7 @@ describe('npm start that is killed and started again', () => {
       PORT: String(port),
       MUSTER_DATA_DIR: dataDir,
     };
-    const started = start(['--reset', '--no-demo'], credentials);
+    const started = startNpm(['--reset', '--no-demo'], credentials);
     await started.waitUntilReady();
     const http = new HttpClient(`http://127.0.0.1:${port}`);
     const admin = await http.signIn('given@example.com', 'given-password');
@@ -90,7 +90,7 @@ describe('npm start that is killed and started again', () => {
   it('npm start can run twice on different ports and folders', async () => {
     const other = await mkdtemp(join(tmpdir(), 'muster-start-'));
     const ports = [await findFreePort(), await findFreePort()];
-    const both = [dataDir, other].map((folder, i) => start(['--port', String(ports[i]), '--data-dir', folder]));
+    const both = [dataDir, other].map((folder, i) => startNpm(['--port', String(ports[i]), '--data-dir', folder]));
     await Promise.all(both.map((started) => started.waitUntilReady()));
     for (const port of ports) expect((await fetch(`http://127.0.0.1:${port}/api/health`)).status).toBe(200);
     await both[0]!.endStart('SIGTERM');
@@ -113,7 +113,7 @@ describe('npm start on an existing data folder', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  const start = (args: string[], env: NodeJS.ProcessEnv = {}) => {
+  const startNpm = (args: string[], env: NodeJS.ProcessEnv = {}) => {
     const started = new Start(args, env);
     starts.add(started);
     return started;
@@ -121,7 +121,7 @@ describe('npm start on an existing data folder', () => {
 
   it('a second npm start keeps the data, prints no credentials, and waits for the end of the first', async () => {
     const port = await findFreePort();
-    const first = start(['--port', String(port), '--data-dir', dataDir]);
+    const first = startNpm(['--port', String(port), '--data-dir', dataDir]);
     await first.waitUntilReady();
     const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(first.output)!;
     const [, apiKey] = /API key +(msk_\S+)/.exec(first.output)!;
@@ -139,7 +139,7 @@ describe('npm start on an existing data folder', () => {
     // first.
     const ended = first.endStart('SIGTERM');
     await waitFor('the message that it stops', () => first.output.includes('stopping'));
-    const second = start(['--port', String(port), '--data-dir', dataDir]);
+    const second = startNpm(['--port', String(port), '--data-dir', dataDir]);
     expect(await ended).toBe(0);
     await second.waitUntilReady();
     expect(findProcesses(dataDir).filter(({ pid }) => parts.includes(pid))).toEqual([]);
@@ -152,7 +152,7 @@ describe('npm start on an existing data folder', () => {
   it('the worker of a local agent keeps running while the service restarts', async () => {
     const port = await findFreePort();
     const folder = await mkdtemp(join(tmpdir(), 'muster-start-demo-'));
-    const started = start(['--port', String(port), '--data-dir', folder]);
+    const started = startNpm(['--port', String(port), '--data-dir', folder]);
     await started.waitUntilReady();
     const [, id] = await waitFor('the example', () => /\/app\/runs\/(\S+)/.exec(started.output));
     const path = `/api/jobs/${id}`;
@@ -169,12 +169,12 @@ describe('npm start on an existing data folder', () => {
     await waitFor('the cost of the example', async () => (await api.get(path)).body.totalCostUsd > 0);
 
     const agentId = job.agentId as string;
-    const workerOf = () =>
+    const readWorkerPid = () =>
       Number(/"pid":(\d+)/.exec(readFileSync(join(folder, 'agents', agentId, 'worker.json'), 'utf8'))![1]);
-    const worker = workerOf();
+    const worker = readWorkerPid();
     process.kill(findProcesses(folder).find(({ command }) => command.includes('standalone'))!.pid, 'SIGKILL');
     await waitFor('the service to be back', () => started.output.includes('the service is running again'));
-    expect(workerOf()).toBe(worker);
+    expect(readWorkerPid()).toBe(worker);
     const live = await api.get(`/api/agents/${agentId}/status`);
     const { vmIp } = (await api.get(`/api/agents/${agentId}`)).body;
     expect(live.body).toMatchObject({ status: 'online', vmState: 'running', vmIp });
@@ -210,7 +210,7 @@ describe('npm start on an existing data folder', () => {
       /data folder \/dev\/null\/x cannot be created/,
     ],
   ])('npm start reports an error in one sentence: %s', async (_, args, sentence) => {
-    const started = start(await args());
+    const started = startNpm(await args());
     expect(await started.exit).toBe(1);
     expect(started.output.trim().split('\n').filter(Boolean).at(-1)).toMatch(sentence);
     expect(started.output).not.toMatch(/\bat \w+.*\(/);

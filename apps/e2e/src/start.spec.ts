@@ -23,7 +23,7 @@ describe('npm start', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  const start = (args: string[], env: NodeJS.ProcessEnv = {}) => {
+  const startNpm = (args: string[], env: NodeJS.ProcessEnv = {}) => {
     const started = new Start(args, env);
     starts.add(started);
     return started;
@@ -31,7 +31,7 @@ describe('npm start', () => {
 
   it('npm start uses one port, prints its credentials once, and runs its example to the end', async () => {
     port = await findFreePort();
-    const first = start(['--port', String(port), '--data-dir', dataDir]);
+    const first = startNpm(['--port', String(port), '--data-dir', dataDir]);
     running = first;
     await first.waitUntilReady();
     expect(first.output).toMatch(/admin +\S+@\S+ +\S+/);
@@ -59,7 +59,7 @@ describe('npm start', () => {
   });
 
   it('a second npm start on the same data is refused without disturbing the first one', async () => {
-    const second = start(['--port', String(await findFreePort()), '--data-dir', dataDir]);
+    const second = startNpm(['--port', String(await findFreePort()), '--data-dir', dataDir]);
     expect(await second.exit).toBe(1);
     expect(second.output).toMatch(/muster: Another Muster \(pid \d+\) is using/);
     expect((await fetch(`http://127.0.0.1:${port}/api/health/deep`)).status).toBe(200);
@@ -72,7 +72,7 @@ describe('npm start', () => {
   });
 
   it('npm start reports an unknown option in one sentence', async () => {
-    const wrong = start(['--prot', '1']);
+    const wrong = startNpm(['--prot', '1']);
     expect(await wrong.exit).toBe(1);
     const lastLine = wrong.output.trim().split('\n').filter(Boolean).at(-1);
     expect(lastLine).toMatch(/Unknown option '--prot'.*--help/);

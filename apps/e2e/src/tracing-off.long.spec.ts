@@ -28,7 +28,7 @@ describe('the OpenTelemetry modules of a service', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function loaded(env: NodeJS.ProcessEnv): Promise<string[]> {
+  async function listLoadedModules(env: NodeJS.ProcessEnv): Promise<string[]> {
     const file = join(folder, 'loaded.json');
     const service = await ServiceProcess.start('standalone', {
       ...buildTestEnvironment(database.url, env),
@@ -41,10 +41,10 @@ describe('the OpenTelemetry modules of a service', () => {
   }
 
   it('OpenTelemetry modules are not loaded if no collector is configured', async () => {
-    expect(await loaded({})).toEqual([]);
+    expect(await listLoadedModules({})).toEqual([]);
   });
 
   it('OpenTelemetry modules are loaded if a collector is configured', async () => {
-    expect((await loaded({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })).length).toBeGreaterThan(50);
+    expect((await listLoadedModules({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })).length).toBeGreaterThan(50);
   });
 });

@@ -87,7 +87,7 @@ describe('one trace of one run, across the six apps and the worker', () => {
     );
     await waitFor(
       'the dispatch message of the new agent to be handled, because it could start the run too',
-      noMessages,
+      isOutboxEmpty,
     );
   });
   afterAll(async () => {
@@ -99,7 +99,7 @@ describe('one trace of one run, across the six apps and the worker', () => {
     rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
   });
 
-  async function noMessages(): Promise<boolean> {
+  async function isOutboxEmpty(): Promise<boolean> {
     const client = new Client({ connectionString: database.url });
     await client.connect();
     const { rowCount } = await client.query('SELECT FROM outbox').finally(() => client.end());
@@ -110,7 +110,7 @@ describe('one trace of one run, across the six apps and the worker', () => {
     worker = spawn(process.execPath, [join(root, 'dist/apps/worker/src/main.js')], { env: workerEnv, stdio: 'ignore' });
   }
 
-  async function launch(traceId: string, hold: 'yes' | 'no'): Promise<string> {
+  async function launchTracedJob(traceId: string, hold: 'yes' | 'no'): Promise<string> {
     const traceparent = `00-${traceId}-${caller.spanId}-01`;
     const variables = { CLAIM_ID: claim, HOLD: hold, MARKS: join(folder, 'marks') };
     const answer = await admin
@@ -121,30 +121,30 @@ describe('one trace of one run, across the six apps and the worker', () => {
   }
 
   /** Waits until all spans of the trace have arrived. */
-  const wholeTrace = (traceId: string) =>
+  const waitForWholeTrace = (traceId: string) =>
     waitFor(
       'the last span of the trace',
       () => {
         const spans = collector.listSpansOfTrace(traceId);
-        return spans.some(({ name }) => name === 'metering job-finished') && isWhole(spans) && spans;
+        return spans.some(({ name }) => name === 'metering job-finished') && isTraceWhole(spans) && spans;
       },
       60_000,
     );
-  const isWhole = (spans: CollectedSpan[]) =>
+  const isTraceWhole = (spans: CollectedSpan[]) =>
     spans.every(
       ({ parentSpanId: parent }) => parent === caller.spanId || spans.some(({ spanId }) => spanId === parent),
     );
-  const named = (spans: CollectedSpan[], name: string) => spans.filter((span) => span.name === name);
+  const filterSpansByName = (spans: CollectedSpan[], name: string) => spans.filter((span) => span.name === name);
   /** The names of the spans from the root of the trace to this span. */
-  function pathOf(spans: CollectedSpan[], span: CollectedSpan): string[] {
+  function getSpanPath(spans: CollectedSpan[], span: CollectedSpan): string[] {
     const parent = spans.find(({ spanId }) => spanId === span.parentSpanId);
-    return parent ? [...pathOf(spans, parent), span.name] : [span.name];
+    return parent ? [...getSpanPath(spans, parent), span.name] : [span.name];
   }
 
   it('a trace leads from the launch request through outbox, queue, dispatch, push and worker to metering', async () => {
-    const jobId = await launch(caller.traceId, 'no');
-    const spans = await wholeTrace(caller.traceId);
-    const request = named(spans, 'POST /api/jobs/launch');
+    const jobId = await launchTracedJob(caller.traceId, 'no');
+    const spans = await waitForWholeTrace(caller.traceId);
+    const request = filterSpansByName(spans, 'POST /api/jobs/launch');
     expect(request).toEqual([
       expect.objectContaining({ parentSpanId: caller.spanId, service: 'muster-gateway', error: null }),
     ]);
@@ -161,9 +161,9 @@ describe('one trace of one run, across the six apps and the worker', () => {
       'push run',
       'worker run',
     ];
-    const [run] = named(spans, 'worker run');
-    expect(named(spans, 'worker run')).toHaveLength(1);
-    expect(pathOf(spans, run!)).toEqual(toWorker);
+    const [run] = filterSpansByName(spans, 'worker run');
+    expect(filterSpansByName(spans, 'worker run')).toHaveLength(1);
+    expect(getSpanPath(spans, run!)).toEqual(toWorker);
     expect(run).toMatchObject({ service: 'muster-ingest', error: null });
     expect(run!.attributes).toMatchObject({ 'muster.job_id': jobId, 'muster.status': 'completed' });
     const steps = spans.filter(({ name }) => name.startsWith('step '));
@@ -171,9 +171,9 @@ describe('one trace of one run, across the six apps and the worker', () => {
       'step Open the portal',
       expect.stringMatching(/^step Read … with /),
     ]);
-    for (const step of steps) expect(pathOf(spans, step)).toEqual([...toWorker, step.name]);
-    const [metered] = named(spans, 'metering job-finished');
-    expect(pathOf(spans, metered!)).toEqual([
+    for (const step of steps) expect(getSpanPath(spans, step)).toEqual([...toWorker, step.name]);
+    const [metered] = filterSpansByName(spans, 'metering job-finished');
+    expect(getSpanPath(spans, metered!)).toEqual([
       ...toWorker,
       'POST /api/job-webhook',
       'outbox metering.job-finished',
@@ -181,8 +181,8 @@ describe('one trace of one run, across the six apps and the worker', () => {
       'metering job-finished',
     ]);
     expect(metered!.service).toBe('muster-metering');
-    expect(named(spans, 'dispatch start')[0]!.service).toBe('muster-dispatcher');
-    expect(named(spans, 'push run')[0]!.attributes['muster.outcome']).toMatch(/^(taken|polled)$/);
+    expect(filterSpansByName(spans, 'dispatch start')[0]!.service).toBe('muster-dispatcher');
+    expect(filterSpansByName(spans, 'push run')[0]!.attributes['muster.outcome']).toMatch(/^(taken|polled)$/);
     expect(spans.filter(({ error }) => error !== null)).toEqual([]);
     // One second of tolerance, because the times come from the database and from the worker.
     for (const step of steps) expect(step.startMs).toBeGreaterThanOrEqual(run!.startMs - 1000);
@@ -214,16 +214,16 @@ describe('one trace of one run, across the six apps and the worker', () => {
 
   it('a run keeps its one trace if the worker is killed in the middle of the run', async () => {
     const traceId = 'c0ffee00000000000000000000000001';
-    const jobId = await launch(traceId, 'yes');
+    const jobId = await launchTracedJob(traceId, 'yes');
     const mark = join(folder, 'marks', jobId);
     await waitFor('the script to start', () => existsSync(mark), 60_000);
     worker.kill('SIGKILL');
     startWorker();
     writeFileSync(join(folder, 'marks', 'go'), '');
-    const spans = await wholeTrace(traceId);
-    expect(named(spans, 'worker run')).toHaveLength(1);
+    const spans = await waitForWholeTrace(traceId);
+    expect(filterSpansByName(spans, 'worker run')).toHaveLength(1);
     expect(spans.filter(({ name }) => name.startsWith('step '))).toHaveLength(2);
-    expect(pathOf(spans, named(spans, 'metering job-finished')[0]!)).toEqual(
+    expect(getSpanPath(spans, filterSpansByName(spans, 'metering job-finished')[0]!)).toEqual(
       expect.arrayContaining(['push run', 'worker run', 'POST /api/job-webhook']),
     );
   });
@@ -231,14 +231,14 @@ describe('one trace of one run, across the six apps and the worker', () => {
   it('a trace contains the worker’s span even if the worker does not end the run', async () => {
     rmSync(join(folder, 'marks', 'go'));
     const traceId = 'c0ffee00000000000000000000000002';
-    const jobId = await launch(traceId, 'yes');
+    const jobId = await launchTracedJob(traceId, 'yes');
     await waitFor(
       'the run to start',
       async () => (await admin.get(`/api/jobs/${jobId}`)).body.status === 'running',
       60_000,
     );
     await admin.post(`/api/jobs/${jobId}/cancel`);
-    const spans = await wholeTrace(traceId);
-    expect(named(spans, 'worker run')[0]!.attributes['muster.status']).toBe('cancelled');
+    const spans = await waitForWholeTrace(traceId);
+    expect(filterSpansByName(spans, 'worker run')[0]!.attributes['muster.status']).toBe('cancelled');
   });
 });

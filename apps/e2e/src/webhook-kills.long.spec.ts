@@ -38,13 +38,13 @@ describe('webhook events while processes are killed', () => {
   const services = {} as Record<App, ServiceProcess>;
   const received: { path: string; headers: Record<string, string>; body: string }[] = [];
   /** Called before the receiver answers a delivery. */
-  let beforeAnswer: () => Promise<void> | void = () => undefined;
+  let runBeforeAnswer: () => Promise<void> | void = () => undefined;
   const secrets = new Map<string, string>();
   /** Redis prefix of all processes. Without a shared prefix, only sweeps would find the events of other processes. */
   const prefix = `t${randomBytes(6).toString('hex')}`;
   const orgs: Org[] = [];
 
-  const start = async (app: App) => {
+  const startApp = async (app: App) => {
     const env = {
       ...{ OUTBOUND_ALLOW: '127.0.0.1', OUTBOX_SWEEP_MS: '200', OUTBOX_REPUBLISH_MS: '2000', LOG_LEVEL: 'warn' },
       ...{ BOOTSTRAP_ORGANIZATION: 'First', BOOTSTRAP_ADMIN_EMAIL: 'one@example.com' },
@@ -60,17 +60,17 @@ describe('webhook events while processes are killed', () => {
   beforeAll(async () => {
     database = await cloneDatabase();
     pool = openPool(database);
-    pausePoints = await WebhookPausePoints.build(pool);
+    pausePoints = await WebhookPausePoints.createPausePoints(pool);
     receiver = createServer((request, response) => {
       let body = '';
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));
       request.on('end', () => {
         received.push({ path: request.url!, headers: request.headers as Record<string, string>, body });
-        void Promise.resolve(beforeAnswer()).then(() => response.writeHead(204).end());
+        void Promise.resolve(runBeforeAnswer()).then(() => response.writeHead(204).end());
       });
     });
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-    for (const app of ['gateway', 'ingest', 'scheduler', 'feedback-sync'] as const) await start(app);
+    for (const app of ['gateway', 'ingest', 'scheduler', 'feedback-sync'] as const) await startApp(app);
     const http = new HttpClient(services.gateway.url);
     const root = await http.signIn('root@example.com', password);
     const body = { name: 'Second', adminEmail: 'two@example.com', adminPassword: password };
@@ -101,20 +101,20 @@ describe('webhook events while processes are killed', () => {
   });
 
   async function makeAgent({ admin }: Org): Promise<string> {
-    const created = await gatewayClientOf({ admin }).post('/api/agents', { name: newId(), provider: 'external' });
+    const created = await createGatewayClient({ admin }).post('/api/agents', { name: newId(), provider: 'external' });
     expect(created.status).toBe(201);
     return created.body.agent.id;
   }
 
   /** Returns the client for the current address of the gateway. */
-  function gatewayClientOf({ admin }: Pick<Org, 'admin'>): HttpClient {
+  function createGatewayClient({ admin }: Pick<Org, 'admin'>): HttpClient {
     return admin.at(services.gateway.url);
   }
 
   /** Launches a job that stays queued because its agent is offline, so the gateway itself records its cancellation. */
   async function launchQueuedJob(org: Org): Promise<string> {
     const agentId = await makeAgent(org);
-    const client = gatewayClientOf(org);
+    const client = createGatewayClient(org);
     const { body: workflow } = await client.post('/api/workflows', { name: newId(), script: 'pass' });
     const launched = await client.post('/api/jobs/launch', { workflowId: workflow.id, agentId });
     expect(launched.status).toBe(202);
@@ -126,7 +126,7 @@ describe('webhook events while processes are killed', () => {
     await waitFor(
       'the cancellation to be answered',
       async () => {
-        const answer = await gatewayClientOf(org)
+        const answer = await createGatewayClient(org)
           .post(`/api/jobs/${jobId}/cancel`)
           .catch(() => null);
         // The status 409 means that an earlier request was executed, but its response was lost.
@@ -154,19 +154,20 @@ describe('webhook events while processes are killed', () => {
 
   /** Expects at least one signed delivery to each endpoint of the organization, and none to other organizations. */
   async function expectDelivered(org: Org, agentId: string): Promise<void> {
-    const deliveriesTo = (path: string) => received.filter((each) => each.path === path && each.body.includes(agentId));
+    const filterDeliveries = (path: string) =>
+      received.filter((each) => each.path === path && each.body.includes(agentId));
     for (const path of org.paths) {
       const [delivery] = await waitFor(
         `a delivery to ${path}`,
-        () => deliveriesTo(path).length > 0 && deliveriesTo(path),
+        () => filterDeliveries(path).length > 0 && filterDeliveries(path),
         90_000,
       );
       new Webhook(secrets.get(path)!).verify(delivery!.body, delivery!.headers);
       // A repeated delivery has the same event id.
-      expect(new Set(deliveriesTo(path).map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+      expect(new Set(filterDeliveries(path).map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     }
     for (const other of orgs.filter((each) => each !== org))
-      for (const path of other.paths) expect(deliveriesTo(path)).toEqual([]);
+      for (const path of other.paths) expect(filterDeliveries(path)).toEqual([]);
   }
 
   const killed: [WebhookPausePoint, App][] = (Object.keys(webhookPausePointTriggers) as WebhookPausePoint[]).map(
@@ -186,7 +187,7 @@ describe('webhook events while processes are killed', () => {
       await pausePoint.untilReached();
       await services[app].end('SIGKILL');
       await pausePoint.release();
-      await start(app);
+      await startApp(app);
       await handshake;
       expectedEvents.push([org, agentId]);
     },
@@ -196,15 +197,15 @@ describe('webhook events while processes are killed', () => {
     const org = orgs[0]!;
     const agentId = await makeAgent(org);
     let death: Promise<unknown> | undefined;
-    beforeAnswer = async () => {
+    runBeforeAnswer = async () => {
       death ??= services['feedback-sync'].end('SIGKILL');
       await death;
     };
     await sendHandshake(org, agentId);
     await waitFor('the sender to be killed', () => death !== undefined);
     await death;
-    beforeAnswer = () => undefined;
-    await start('feedback-sync');
+    runBeforeAnswer = () => undefined;
+    await startApp('feedback-sync');
     expectedEvents.push([org, agentId]);
   });
 
@@ -215,8 +216,8 @@ describe('webhook events while processes are killed', () => {
       await sendHandshake(org, agentId);
       // The commit succeeded, but the process may have been killed before it published the queue message.
       await Promise.all([services.ingest.end('SIGKILL'), services.scheduler.end('SIGKILL')]);
-      await start('ingest');
-      await start('scheduler');
+      await startApp('ingest');
+      await startApp('scheduler');
       expectedEvents.push([org, agentId]);
     }
   });
@@ -225,20 +226,20 @@ describe('webhook events while processes are killed', () => {
     const org = orgs[0]!;
     const jobId = await launchQueuedJob(org);
     const pausePoint = await pausePoints.pauseAt('event insert');
-    const lost = gatewayClientOf(org).post(`/api/jobs/${jobId}/cancel`);
+    const lost = createGatewayClient(org).post(`/api/jobs/${jobId}/cancel`);
     lost.catch(() => undefined);
     await pausePoint.untilReached();
     await services.gateway.end('SIGKILL');
     await expect(lost).rejects.toThrow();
     await pausePoint.release();
-    await start('gateway');
-    const eventCount = async () =>
+    await startApp('gateway');
+    const countWebhookEvents = async () =>
       (await pool.query('SELECT FROM webhook_event WHERE subject_id = $1', [jobId])).rowCount;
-    const { status } = (await gatewayClientOf(org).get(`/api/jobs/${jobId}`)).body;
-    expect([status, await eventCount()]).toEqual(status === 'queued' ? ['queued', 0] : ['cancelled', 1]);
+    const { status } = (await createGatewayClient(org).get(`/api/jobs/${jobId}`)).body;
+    expect([status, await countWebhookEvents()]).toEqual(status === 'queued' ? ['queued', 0] : ['cancelled', 1]);
     await cancelJob(org, jobId);
     await expectDelivered(org, jobId);
-    expect(await eventCount()).toBe(1);
+    expect(await countWebhookEvents()).toBe(1);
   });
 
   it('webhook events are delivered if gateway and scheduler are killed right after the commit', async () => {
@@ -246,8 +247,8 @@ describe('webhook events while processes are killed', () => {
       const jobId = await launchQueuedJob(org);
       await cancelJob(org, jobId);
       await Promise.all([services.gateway.end('SIGKILL'), services.scheduler.end('SIGKILL')]);
-      await start('gateway');
-      await start('scheduler');
+      await startApp('gateway');
+      await startApp('scheduler');
       await expectDelivered(org, jobId);
     }
   });

@@ -25,7 +25,7 @@ const kind = 4243;
 export class WebhookPausePoints {
   private constructor(private readonly pool: Pool) {}
 
-  static async build(pool: Pool): Promise<WebhookPausePoints> {
+  static async createPausePoints(pool: Pool): Promise<WebhookPausePoints> {
     await pool.query(`
       CREATE FUNCTION wait_at_webhook_pause_point() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
         BEGIN

@@ -78,33 +78,33 @@ describe('a workflow pack', () => {
   });
 
   /** Publishes from the worker's machine; only the folder and the pack are specified. */
-  const publish = (source: string, ...more: string[]) =>
+  const publishPack = (source: string, ...more: string[]) =>
     new Promise<{ code: number; output: string }>((resolve) => {
       const args = [file, 'pack', 'publish', source, '--pack', packId, '--worker-dir', home, ...more];
       const child = execFile(process.execPath, args, { env: { PATH: process.env['PATH'] } }, (_error, out, err) =>
         resolve({ code: child.exitCode ?? -1, output: `${out}${err}` }),
       );
     });
-  const write = (name: string, version: number) => {
+  const writePackSource = (name: string, version: number) => {
     const source = join(folder, name);
     mkdirSync(source, { recursive: true });
     writeFileSync(join(source, 'claims.py'), `version = ${version}\n`);
     return source;
   };
-  const post = async (path: string, body: object, status = 200) => {
+  const postSuccessfully = async (path: string, body: object, status = 200) => {
     const answer = await admin.post(path, body);
     expect([answer.status, answer.text]).toEqual([status, expect.any(String)]);
     return answer.body;
   };
   /** Creates a version of the draft and promotes it to production. */
-  const release = async (label: string): Promise<string> => {
-    const { versionId } = await post(`/api/workflow-packs/${packId}/versions`, { label }, 201);
+  const publishAndPromoteVersion = async (label: string): Promise<string> => {
+    const { versionId } = await postSuccessfully(`/api/workflow-packs/${packId}/versions`, { label }, 201);
     for (const stage of ['internal_verified', 'pilot', 'production']) {
-      await post(`/api/workflow-packs/${packId}/versions/${versionId}/promote`, { stage });
+      await postSuccessfully(`/api/workflow-packs/${packId}/versions/${versionId}/promote`, { stage });
     }
     return versionId;
   };
-  const launch = async (input: object = {}): Promise<string> => {
+  const launchJob = async (input: object = {}): Promise<string> => {
     const body = {
       workflowId,
       agentId,
@@ -112,9 +112,9 @@ describe('a workflow pack', () => {
       workflowPackInstallationId: installationId,
       ...input,
     };
-    return (await post('/api/jobs/launch', body, 202)).jobId;
+    return (await postSuccessfully('/api/jobs/launch', body, 202)).jobId;
   };
-  const ended = (jobId: string) =>
+  const waitForJobEnd = (jobId: string) =>
     waitFor(
       'the end of the job',
       async () => {
@@ -123,35 +123,36 @@ describe('a workflow pack', () => {
       },
       60_000,
     );
-  const ran = (version: number, versionId: string) => ({
+  const expectedRun = (version: number, versionId: string) => ({
     status: 'completed',
     bundle: { installationId, versionId },
     result: { version, from: 'bundle/claims.py', versionId },
   });
 
   it('launched jobs keep the version of their pack when the installation is pinned or rolled back', async () => {
-    const source = write('pack', 1);
-    expect(await publish(source)).toEqual({ code: 0, output: expect.stringContaining('published as the draft') });
-    const first = await release('one');
-    installationId = (await post('/api/workflow-pack-installations', { packId, name: 'Front office' }, 201)).id;
+    const source = writePackSource('pack', 1);
+    expect(await publishPack(source)).toEqual({ code: 0, output: expect.stringContaining('published as the draft') });
+    const first = await publishAndPromoteVersion('one');
+    installationId = (await postSuccessfully('/api/workflow-pack-installations', { packId, name: 'Front office' }, 201))
+      .id;
     const early = { workflowId, agentId, variables: { FLAG: 'none' }, workflowPackInstallationId: installationId };
-    expect(await post('/api/jobs/launch', early, 409)).toMatchObject({ code: 'no_pinned_version' });
-    await post(`/api/workflow-pack-installations/${installationId}/pin`, { versionId: first });
-    expect(await ended(await launch())).toMatchObject(ran(1, first));
+    expect(await postSuccessfully('/api/jobs/launch', early, 409)).toMatchObject({ code: 'no_pinned_version' });
+    await postSuccessfully(`/api/workflow-pack-installations/${installationId}/pin`, { versionId: first });
+    expect(await waitForJobEnd(await launchJob())).toMatchObject(expectedRun(1, first));
 
-    write('pack', 2);
-    expect((await publish(source)).code).toBe(0);
-    const second = await release('two');
-    await post(`/api/workflow-pack-installations/${installationId}/pin`, { versionId: second });
-    expect(await ended(await launch())).toMatchObject(ran(2, second));
+    writePackSource('pack', 2);
+    expect((await publishPack(source)).code).toBe(0);
+    const second = await publishAndPromoteVersion('two');
+    await postSuccessfully(`/api/workflow-pack-installations/${installationId}/pin`, { versionId: second });
+    expect(await waitForJobEnd(await launchJob())).toMatchObject(expectedRun(2, second));
 
     // A publication from a folder without the last draft would replace that draft, so it is refused.
-    const blind = await publish(write('elsewhere', 3));
+    const blind = await publishPack(writePackSource('elsewhere', 3));
     expect([blind.code, blind.output]).toEqual([3, expect.stringContaining('nothing was published')]);
 
     const [released, retried] = [join(folder, 'release'), join(folder, 'retried')];
-    const held = await post('/api/workflows', { name: 'Holder', script: holder, variables: ['FLAG'] }, 201);
-    const holding = await launch({
+    const held = await postSuccessfully('/api/workflows', { name: 'Holder', script: holder, variables: ['FLAG'] }, 201);
+    const holding = await launchJob({
       workflowId: held.id,
       variables: { FLAG: released },
       workflowPackInstallationId: undefined,
@@ -161,26 +162,26 @@ describe('a workflow pack', () => {
       async () => (await admin.get(`/api/jobs/${holding}`)).body.status === 'running',
       30_000,
     );
-    const queued = await launch();
-    const failing = await launch({ variables: { FLAG: retried }, maxRetries: 1, retryDelayMs: 100 });
-    const back = await post(`/api/workflow-pack-installations/${installationId}/rollback`, {
+    const queued = await launchJob();
+    const failing = await launchJob({ variables: { FLAG: retried }, maxRetries: 1, retryDelayMs: 100 });
+    const back = await postSuccessfully(`/api/workflow-pack-installations/${installationId}/rollback`, {
       reason: 'it reads worse',
     });
     expect(back.installation).toMatchObject({ pinnedVersionId: first, previousVersionId: second });
     expect([...back.queuedJobs].sort()).toEqual([queued, failing].sort());
-    const after = await launch();
+    const after = await launchJob();
     writeFileSync(released, '');
 
-    expect(await ended(queued)).toMatchObject(ran(2, second));
-    expect(await ended(failing)).toMatchObject({ status: 'failed', bundle: { versionId: second } });
+    expect(await waitForJobEnd(queued)).toMatchObject(expectedRun(2, second));
+    expect(await waitForJobEnd(failing)).toMatchObject({ status: 'failed', bundle: { versionId: second } });
     const retry = await waitFor('the retry', async () => {
       const { jobs } = (await admin.get('/api/jobs')).body;
       return jobs.find((job: { retryOf: string | null }) => job.retryOf === failing);
     });
-    expect(await ended(retry.id)).toMatchObject(ran(2, second));
-    expect(await ended(after)).toMatchObject(ran(1, first));
-    const replay = await post(`/api/jobs/${queued}/replay`, {}, 202);
-    expect(await ended(replay.jobId)).toMatchObject(ran(2, second));
+    expect(await waitForJobEnd(retry.id)).toMatchObject(expectedRun(2, second));
+    expect(await waitForJobEnd(after)).toMatchObject(expectedRun(1, first));
+    const replay = await postSuccessfully(`/api/jobs/${queued}/replay`, {}, 202);
+    expect(await waitForJobEnd(replay.jobId)).toMatchObject(expectedRun(2, second));
     expect(readdirSync(join(home, 'bundles')).filter((name) => name.endsWith('.zip'))).toHaveLength(2);
     rmSync(source, { recursive: true });
   });

@@ -25,7 +25,7 @@ async function createReportHelpers({ db }: Harness) {
   return {
     organizationId,
     sql: querySystem,
-    async submit(): Promise<string> {
+    async submitFeedback(): Promise<string> {
       const id = newId();
       const report = { type: 'bug_report' as const, title: 'Empty list', description: 'Nothing is shown.' };
       await db.transaction({ organizationId }, (tx) =>

@@ -5,7 +5,7 @@ import { startFeedbackSync } from './feedback-sync.harness';
 import { FeedbackWork } from './feedback-work';
 
 /** Returns a tracker with some of its methods replaced. */
-function withCalls<T extends object>(tracker: T, calls: Partial<T>): T {
+function overrideTrackerCalls<T extends object>(tracker: T, calls: Partial<T>): T {
   return new Proxy(tracker, {
     get: (target, name) => {
       const value = Reflect.get(calls, name) ?? Reflect.get(target, name, target);
@@ -33,14 +33,14 @@ describe('the creation of an issue and a task', () => {
   });
 
   /** Lets the leases of work items and of creations expire, as they do for a process that is suspended. */
-  const passTime = async () => {
+  const expireLeasesAndClaims = async () => {
     await off.sql(`UPDATE feedback_work_item SET leased_until = leased_until - interval '1 hour'`);
     await off.sql(`UPDATE feedback_link SET claimed_at = claimed_at - interval '1 hour'`);
   };
-  const frozenAt = (name: 'codehost' | 'tasktracker', afterSearch: () => Promise<unknown>) =>
+  const freezeTrackerAfterSearch = (name: 'codehost' | 'tasktracker', afterSearch: () => Promise<unknown>) =>
     parts.trackers.map((tracker) => {
       if (tracker.name !== name) return tracker;
-      return withCalls(tracker, {
+      return overrideTrackerCalls(tracker, {
         findItem: async (...args: Parameters<typeof tracker.findItem>) => {
           const found = await tracker.findItem(...args);
           await afterSearch();
@@ -48,50 +48,50 @@ describe('the creation of an issue and a task', () => {
         },
       });
     });
-  const itemCounts = (id: string) => [trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length];
+  const countTrackerItems = (id: string) => [trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length];
 
   it.each(['codehost', 'tasktracker'] as const)(
     'a sync creates no item at the %s if another sync took over after the search for the item',
     async (name) => {
-      const id = await off.submit();
-      const slow = frozenAt(name, async () => {
-        await passTime();
+      const id = await off.submitFeedback();
+      const slow = freezeTrackerAfterSearch(name, async () => {
+        await expireLeasesAndClaims();
         expect(await syncWorkItem(parts, id)).toBe('synced');
-        expect(itemCounts(id)).toEqual([1, 1]);
+        expect(countTrackerItems(id)).toEqual([1, 1]);
       });
       expect(await syncWorkItem({ ...parts, trackers: slow }, id)).toBeNull();
-      expect(itemCounts(id)).toEqual([1, 1]);
+      expect(countTrackerItems(id)).toEqual([1, 1]);
       const links = await off.sql('SELECT * FROM feedback_link WHERE submission_id = $1', [id]);
       for (const link of links) expect(link).toMatchObject({ attempts: 0, error: null, deadAt: null, claimedAt: null });
     },
   );
 
   it('a sync creates no item at a tracker if another sync holds the lease of the feedback', async () => {
-    const id = await off.submit();
-    const taken = frozenAt('codehost', async () => {
+    const id = await off.submitFeedback();
+    const taken = freezeTrackerAfterSearch('codehost', async () => {
       await off.sql('UPDATE feedback_work_item SET lease = gen_random_uuid() WHERE submission_id = $1', [id]);
     });
     expect(await syncWorkItem({ ...parts, trackers: taken }, id)).toBeNull();
-    expect(itemCounts(id)).toEqual([0, 0]);
-    await passTime();
+    expect(countTrackerItems(id)).toEqual([0, 0]);
+    await expireLeasesAndClaims();
     expect(await syncWorkItem(parts, id)).toBe('synced');
-    expect(itemCounts(id)).toEqual([1, 1]);
+    expect(countTrackerItems(id)).toEqual([1, 1]);
   });
 
   it('a sync keeps its lease during a long search for the item that an earlier attempt created', async () => {
-    const id = await off.submit();
+    const id = await off.submitFeedback();
     let others = 0;
     const slow = parts.trackers.map((tracker) =>
-      withCalls(tracker, {
+      overrideTrackerCalls(tracker, {
         findItem: (marker: string, since: Date, beforePage: () => Promise<void>) =>
           tracker.findItem(marker, since, async () => {
-            await passTime();
+            await expireLeasesAndClaims();
             await beforePage();
             if ((await syncWorkItem(parts, id)) !== null) others += 1;
           }),
       }),
     );
     expect(await syncWorkItem({ ...parts, trackers: slow }, id)).toBe('synced');
-    expect([others, itemCounts(id)]).toEqual([0, [1, 1]]);
+    expect([others, countTrackerItems(id)]).toEqual([0, [1, 1]]);
   });
 });

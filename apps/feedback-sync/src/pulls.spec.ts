@@ -18,12 +18,12 @@ describe('feedback with an issue at the code host', () => {
     trackers.mishap = () => undefined;
     await on.sql('DELETE FROM feedback_tracker');
   });
-  const submitted = async () => {
-    const id = await on.submit();
+  const submitAndSync = async () => {
+    const id = await on.submitFeedback();
     await on.waitUntilSynced(id);
     return id;
   };
-  const syncedStatus = async (id: string) => {
+  const syncAndReadStatus = async (id: string) => {
     await on.requestSync(id);
     await on.waitUntilSynced(id);
     return on.statusOf(id);
@@ -32,8 +32,8 @@ describe('feedback with an issue at the code host', () => {
   it.each(['from its branch', 'with its marker in the text'])(
     'feedback is in progress while a pull request %s is open, and triaged when it is closed',
     async (how) => {
-      const id = await submitted();
-      const other = await submitted();
+      const id = await submitAndSync();
+      const other = await submitAndSync();
       const isBranch = how === 'from its branch';
       const pull = trackers.openPull({
         branch: isBranch ? `feedback/${id.slice(-12)}` : 'fix-it',
@@ -41,10 +41,10 @@ describe('feedback with an issue at the code host', () => {
       });
       // Opens more pull requests after the one that the sync must find.
       for (let n = 0; n < 4; n += 1) trackers.openPull({ branch: `other-${n}`, body: 'Something else' });
-      expect([await syncedStatus(id), await syncedStatus(other)]).toEqual(['in_progress', 'triaged']);
+      expect([await syncAndReadStatus(id), await syncAndReadStatus(other)]).toEqual(['in_progress', 'triaged']);
       expect(trackers.listTasksOf(id)[0]!.status.type).toBe('custom');
       trackers.closePull(pull);
-      expect(await syncedStatus(id)).toBe('triaged');
+      expect(await syncAndReadStatus(id)).toBe('triaged');
       expect(trackers.listTasksOf(id)[0]!.status.type).toBe('open');
     },
   );
@@ -58,13 +58,13 @@ describe('feedback with an issue at the code host', () => {
   ])(
     'the status of feedback follows the %s of its issue even in the second in which its task was created',
     async (_, change, status, state, type) => {
-      const id = await submitted();
+      const id = await submitAndSync();
       const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
       // The fake code host truncates its time to the second. The truncated time is before the creation of the task.
       trackers.moveIssue(issue!, change, new Date(Number(task!.date_created)));
-      expect(await syncedStatus(id)).toBe(status);
+      expect(await syncAndReadStatus(id)).toBe(status);
       expect([issue!.state, task!.status.type]).toEqual([state, type]);
-      expect(await syncedStatus(id)).toBe(status);
+      expect(await syncAndReadStatus(id)).toBe(status);
     },
   );
 
@@ -75,31 +75,31 @@ describe('feedback with an issue at the code host', () => {
       if (method === 'GET' && issue?.assignees.length === 0) trackers.moveIssue(issue, dana);
       return undefined;
     };
-    const id = await submitted();
+    const id = await submitAndSync();
     trackers.mishap = () => undefined;
-    expect(await syncedStatus(id)).toBe('in_progress');
+    expect(await syncAndReadStatus(id)).toBe('in_progress');
     expect(trackers.listTasksOf(id)[0]!.status.type).toBe('custom');
   });
 
   it('closing an issue changes its feedback’s status even in the second in which a sync reopened it', async () => {
-    const id = await submitted();
+    const id = await submitAndSync();
     const [issue] = trackers.listIssuesOf(id);
     trackers.moveIssue(issue!, closed);
-    expect(await syncedStatus(id)).toBe('resolved');
+    expect(await syncAndReadStatus(id)).toBe('resolved');
     await on.sql(`UPDATE feedback_submission SET status = 'triaged', status_at = $2 WHERE id = $1`, [
       id,
       new Date(Math.floor(Date.now() / 1000) * 1000 + 1999),
     ]);
-    expect(await syncedStatus(id)).toBe('triaged');
+    expect(await syncAndReadStatus(id)).toBe('triaged');
     expect(issue!.state).toBe('open');
     const [{ at }] = await on.sql('SELECT status_at AS at FROM feedback_submission WHERE id = $1', [id]);
     trackers.moveIssue(issue!, closed, at);
-    expect(await syncedStatus(id)).toBe('resolved');
+    expect(await syncAndReadStatus(id)).toBe('resolved');
     expect(issue!.state).toBe('closed');
   });
 
   it('the status of feedback follows a later change of its task that was made while the tracker was down', async () => {
-    const id = await submitted();
+    const id = await submitAndSync();
     const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
     trackers.mishap = ({ path }) => (path.includes('/task') ? { status: 503 } : undefined);
     trackers.moveIssue(issue!, { state: 'closed', state_reason: 'not_planned' });
@@ -108,7 +108,7 @@ describe('feedback with an issue at the code host', () => {
     trackers.mishap = () => undefined;
     trackers.moveTask(task!, 'ready', new Date(Date.now() + 1000));
     await on.sql('UPDATE feedback_link SET next_try_at = NULL WHERE submission_id = $1', [id]);
-    expect(await syncedStatus(id)).toBe('resolved');
+    expect(await syncAndReadStatus(id)).toBe('resolved');
     expect([issue!.state_reason, task!.status.status]).toEqual(['completed', 'ready']);
   });
 
@@ -120,7 +120,7 @@ describe('feedback with an issue at the code host', () => {
       for (let n = 0; n < 7; n += 1) trackers.openPull({ branch: `later-${n}`, body: marker });
       return 'lost after';
     };
-    const id = await submitted();
+    const id = await submitAndSync();
     expect([lost <= 0, trackers.listIssuesOf(id).length]).toEqual([true, 1]);
     expect(trackers.calls.some(({ path }) => /^\/repositories\/42\/issues\?.*page=/.test(path))).toBe(true);
   });
@@ -132,7 +132,7 @@ describe('feedback with an issue at the code host', () => {
       method === 'GET' && path.includes('/issues?')
         ? { status: 200, headers: { link: `<${url}/repositories/42/issues?page=2>; rel="next"` }, body: [] }
         : undefined;
-    const id = await on.submit();
+    const id = await on.submitFeedback();
     const error = await waitFor('the failure', async () => {
       const rows = await on.sql('SELECT error FROM feedback_link WHERE submission_id = $1 AND error IS NOT NULL', [id]);
       return rows[0]?.error as string | undefined;
@@ -158,7 +158,7 @@ describe('feedback with an issue at the code host', () => {
         method === 'POST' && path.endsWith('/issues') && limited-- > 0
           ? { status: 403, headers: sentHeaders, body: { message } }
           : undefined;
-      const id = await on.submit();
+      const id = await on.submitFeedback();
       const pause = await waitFor('the pause', async () => (await on.sql('SELECT * FROM feedback_tracker'))[0]);
       expect(pause).toMatchObject({ tracker: 'codehost', stoppedAt: null, pausedUntil: expect.any(Date) });
       await on.sql('UPDATE feedback_tracker SET paused_until = now() - make_interval(secs => 1)');
@@ -173,8 +173,8 @@ describe('feedback with an issue at the code host', () => {
       method === 'POST' && path.endsWith('/git/refs')
         ? { status: 422, body: { message: 'Branches are protected' } }
         : undefined;
-    const id = await submitted();
-    expect(await syncedStatus(id)).toBe('triaged');
+    const id = await submitAndSync();
+    expect(await syncAndReadStatus(id)).toBe('triaged');
     const reasons = (await on.historyOf(id)).filter(({ reason }) => reason !== null);
     const reason = `could not create branch feedback/${id.slice(-12)}: codehost answered 422: Branches are protected`;
     expect(reasons).toEqual([expect.objectContaining({ source: 'codehost', reason })]);

@@ -6,7 +6,7 @@ import { FeedbackSyncModule } from './feedback-sync.module';
 
 const seed = Number(process.env['MUSTER_SEED'] ?? 7);
 
-function seeded(from: number): () => number {
+function createSeededRandom(from: number): () => number {
   let state = from >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -22,7 +22,7 @@ describe('feedback at the trackers', () => {
   let organizationId: string;
   let caller: any;
 
-  const start = (env: Record<string, string> = {}) =>
+  const startFeedbackSync = (env: Record<string, string> = {}) =>
     startHarness({
       name: 'feedback-sync',
       configs: feedbackSyncConfigs,
@@ -35,7 +35,7 @@ describe('feedback at the trackers', () => {
         ...env,
       },
     });
-  const callerIn = async ({ db }: Harness) => {
+  const createCaller = async ({ db }: Harness) => {
     ({ id: organizationId } = await makeOrganization(db));
     const user = await makeUser(db, { organizationId, role: 'admin' });
     return { ...user, kind: 'user', sessionId: '', organizationName: '', organizationSuspended: false };
@@ -43,8 +43,8 @@ describe('feedback at the trackers', () => {
 
   beforeAll(async () => {
     trackers = await FakeTrackers.start();
-    harness = await start();
-    caller = await callerIn(harness);
+    harness = await startFeedbackSync();
+    caller = await createCaller(harness);
   });
   afterAll(async () => {
     await harness.close();
@@ -53,11 +53,11 @@ describe('feedback at the trackers', () => {
   });
   afterEach(async () => {
     trackers.mishap = () => undefined;
-    await sql('DELETE FROM feedback_tracker');
+    await querySql('DELETE FROM feedback_tracker');
   });
 
-  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
-  const submit = async (more: object = {}, to = harness) => {
+  const querySql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+  const submitFeedback = async (more: object = {}, to = harness) => {
     const id = newId();
     const report = { type: 'bug_report' as const, title: 'Empty list', description: 'Nothing is shown.', ...more };
     await to.db.transaction({ organizationId }, (tx) =>
@@ -65,33 +65,36 @@ describe('feedback at the trackers', () => {
     );
     return id;
   };
-  const linksOf = async (id: string) =>
+  const readLinksByTracker = async (id: string) =>
     Object.fromEntries(
-      (await sql('SELECT * FROM feedback_link WHERE submission_id = $1', [id])).map((link) => [link.tracker, link]),
+      (await querySql('SELECT * FROM feedback_link WHERE submission_id = $1', [id])).map((link) => [
+        link.tracker,
+        link,
+      ]),
     );
   const waitUntilSynced = (id: string) =>
     waitFor(`the sync of ${id}`, async () => {
-      const [item] = await sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]);
+      const [item] = await querySql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]);
       return item && item.dueAt === null;
     });
   const requestSync = (id: string) =>
-    sql(
+    querySql(
       'UPDATE feedback_work_item SET armed = armed + 1, due_at = now() - make_interval(secs => 1) WHERE ' +
         'submission_id = $1',
       [id],
     );
-  const syncedStatus = async (id: string) => {
+  const syncAndReadStatus = async (id: string) => {
     await requestSync(id);
     await waitUntilSynced(id);
-    return (await sql('SELECT status FROM feedback_submission WHERE id = $1', [id]))[0].status;
+    return (await querySql('SELECT status FROM feedback_submission WHERE id = $1', [id]))[0].status;
   };
-  const set = (id: string, status: string) =>
-    sql('UPDATE feedback_submission SET status = $2, status_at = now() WHERE id = $1', [id, status]);
-  const historyOf = (id: string) =>
-    sql('SELECT * FROM feedback_status_change WHERE submission_id = $1 ORDER BY id', [id]);
+  const setStatus = (id: string, status: string) =>
+    querySql('UPDATE feedback_submission SET status = $2, status_at = now() WHERE id = $1', [id, status]);
+  const readStatusHistory = (id: string) =>
+    querySql('SELECT * FROM feedback_status_change WHERE submission_id = $1 ORDER BY id', [id]);
 
   it('feedback becomes one issue and one linked task, with labels, a branch and enrichment by rules', async () => {
-    const id = await submit({ description: '@boss: it crashed. muster-feedback:x', severity: 'high' });
+    const id = await submitFeedback({ description: '@boss: it crashed. muster-feedback:x', severity: 'high' });
     await waitUntilSynced(id);
     const [issue] = trackers.listIssuesOf(id);
     const [task] = trackers.listTasksOf(id);
@@ -101,64 +104,64 @@ describe('feedback at the trackers', () => {
     expect(task!.description).toContain(issue!.html_url);
     expect(issue!.body).not.toMatch(/@boss|muster-feedback:x/);
     expect(trackers.branches.get(`feedback/${id.slice(-12)}`)).toBe('c0ffee'.padEnd(40, '0'));
-    expect(await linksOf(id)).toMatchObject({
+    expect(await readLinksByTracker(id)).toMatchObject({
       codehost: { externalUrl: issue!.html_url, scope: 'acme/portal', branch: `feedback/${id.slice(-12)}` },
       tasktracker: { externalUrl: task!.url, scope: '901' },
     });
-    expect((await sql('SELECT status FROM feedback_submission WHERE id = $1', [id]))[0].status).toBe('triaged');
-    const [item] = await sql('SELECT * FROM feedback_work_item WHERE submission_id = $1', [id]);
+    expect((await querySql('SELECT status FROM feedback_submission WHERE id = $1', [id]))[0].status).toBe('triaged');
+    const [item] = await querySql('SELECT * FROM feedback_work_item WHERE submission_id = $1', [id]);
     expect(item).toMatchObject({ severity: 'high', enrichedBy: 'rule' });
   });
 
   it('the latest status change of feedback is copied to the service and to both trackers', async () => {
-    const id = await submit();
+    const id = await submitFeedback();
     await waitUntilSynced(id);
     const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
     trackers.moveIssue(issue!, { assignees: [{ login: 'dana' }] });
-    expect(await syncedStatus(id)).toBe('in_progress');
+    expect(await syncAndReadStatus(id)).toBe('in_progress');
     expect(task!.status.type).toBe('custom');
     trackers.moveTask(task!, 'ready');
-    expect(await syncedStatus(id)).toBe('resolved');
+    expect(await syncAndReadStatus(id)).toBe('resolved');
     expect([issue!.state, issue!.state_reason]).toEqual(['closed', 'completed']);
     trackers.moveIssue(issue!, { state: 'open', assignees: [] });
-    expect(await syncedStatus(id)).toBe('triaged');
+    expect(await syncAndReadStatus(id)).toBe('triaged');
     expect(task!.status.type).toBe('open');
-    await set(id, 'rejected');
-    expect(await syncedStatus(id)).toBe('rejected');
+    await setStatus(id, 'rejected');
+    expect(await syncAndReadStatus(id)).toBe('rejected');
     expect([issue!.state_reason, task!.status.type]).toEqual(['not_planned', 'closed']);
     // The issue and the task change; the later change wins.
     trackers.moveIssue(issue!, { state: 'open' }, new Date(Date.now() + 2000));
     trackers.moveTask(task!, 'doing', new Date(Date.now() + 1000));
-    expect(await syncedStatus(id)).toBe('triaged');
+    expect(await syncAndReadStatus(id)).toBe('triaged');
     expect([issue!.state, task!.status.type]).toEqual(['open', 'open']);
-    const before = (await historyOf(id)).length;
+    const before = (await readStatusHistory(id)).length;
     const calls = trackers.calls.filter(({ method }) => method !== 'GET').length;
-    for (let times = 0; times < 3; times += 1) expect(await syncedStatus(id)).toBe('triaged');
-    expect((await historyOf(id)).length).toBe(before);
+    for (let times = 0; times < 3; times += 1) expect(await syncAndReadStatus(id)).toBe('triaged');
+    expect((await readStatusHistory(id)).length).toBe(before);
     expect(trackers.calls.filter(({ method }) => method !== 'GET').length).toBe(calls);
   });
 
   it('a status change at a tracker is overwritten if it is older than another change', async () => {
-    const id = await submit();
+    const id = await submitFeedback();
     await waitUntilSynced(id);
     const [task] = trackers.listTasksOf(id);
-    await set(id, 'in_progress');
-    expect(await syncedStatus(id)).toBe('in_progress');
+    await setStatus(id, 'in_progress');
+    expect(await syncAndReadStatus(id)).toBe('in_progress');
     expect(task!.status.type).toBe('custom');
     trackers.moveTask(task!, 'to do', new Date(Date.now() - 60_000));
-    expect(await syncedStatus(id)).toBe('in_progress');
+    expect(await syncAndReadStatus(id)).toBe('in_progress');
     expect(task!.status.type).toBe('custom');
   });
 
   it('feedback is unlinked from a task that is gone, while its issue is still synced', async () => {
-    const id = await submit();
+    const id = await submitFeedback();
     await waitUntilSynced(id);
     const [issue] = trackers.listIssuesOf(id);
     trackers.tasks.splice(trackers.tasks.indexOf(trackers.listTasksOf(id)[0]!), 1);
     trackers.moveIssue(issue!, { state: 'closed', state_reason: 'completed' });
-    expect(await syncedStatus(id)).toBe('resolved');
-    expect((await linksOf(id)).tasktracker.unlinkedAt).not.toBeNull();
-    expect(await historyOf(id)).toEqual(
+    expect(await syncAndReadStatus(id)).toBe('resolved');
+    expect((await readLinksByTracker(id)).tasktracker.unlinkedAt).not.toBeNull();
+    expect(await readStatusHistory(id)).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ source: 'tasktracker', reason: expect.stringMatching(/gone.*ITEM_013/) }),
       ]),
@@ -169,23 +172,23 @@ describe('feedback at the trackers', () => {
   it('a tracker that rejects the credentials is stopped with a reason, until a call succeeds', async () => {
     trackers.mishap = ({ path }) =>
       path.startsWith('/repos') ? { status: 401, body: { message: 'Bad credentials' } } : undefined;
-    const id = await submit();
+    const id = await submitFeedback();
     const stop = await waitFor(
       'the stop',
-      async () => (await sql('SELECT * FROM feedback_tracker WHERE stopped_at IS NOT NULL'))[0],
+      async () => (await querySql('SELECT * FROM feedback_tracker WHERE stopped_at IS NOT NULL'))[0],
     );
     expect([stop.tracker, stop.reason]).toEqual(['codehost', 'codehost answered 401: Bad credentials']);
     await waitFor('its task', () => trackers.listTasksOf(id).length === 1);
-    const calls = () => trackers.calls.filter(({ path }) => path.startsWith('/repos')).length;
-    const before = calls();
-    const other = await submit();
+    const countCodehostCalls = () => trackers.calls.filter(({ path }) => path.startsWith('/repos')).length;
+    const before = countCodehostCalls();
+    const other = await submitFeedback();
     await waitFor('the other’s task', () => trackers.listTasksOf(other).length === 1);
-    expect(calls()).toBe(before);
-    expect((await historyOf(id)).filter(({ reason }) => /^stopped: /.test(reason))).toHaveLength(1);
+    expect(countCodehostCalls()).toBe(before);
+    expect((await readStatusHistory(id)).filter(({ reason }) => /^stopped: /.test(reason))).toHaveLength(1);
     trackers.mishap = () => undefined;
     // When the service tries the stopped tracker again after ten minutes, both submissions are due again.
     const waits = await waitFor('both to wait', async () => {
-      const rows = await sql(
+      const rows = await querySql(
         `SELECT extract(epoch FROM w.due_at - t.next_try_at)::float8 AS late,
            extract(epoch FROM t.next_try_at - now())::float8 AS remaining
          FROM feedback_work_item w, feedback_tracker t WHERE submission_id = ANY($1) AND lease IS NULL`,
@@ -198,10 +201,12 @@ describe('feedback at the trackers', () => {
       expect(remaining).toBeGreaterThan(540);
       expect(remaining).toBeLessThanOrEqual(600);
     }
-    await sql('UPDATE feedback_tracker SET next_try_at = now() - make_interval(secs => 1)');
-    await sql('UPDATE feedback_work_item SET due_at = now() - make_interval(secs => 1) WHERE submission_id = $1', [id]);
+    await querySql('UPDATE feedback_tracker SET next_try_at = now() - make_interval(secs => 1)');
+    await querySql('UPDATE feedback_work_item SET due_at = now() - make_interval(secs => 1) WHERE submission_id = $1', [
+      id,
+    ]);
     await waitFor('both issues', () => [id, other].every((each) => trackers.listIssuesOf(each).length === 1));
-    expect(await sql('SELECT 1 FROM feedback_tracker WHERE stopped_at IS NOT NULL')).toEqual([]);
+    expect(await querySql('SELECT 1 FROM feedback_tracker WHERE stopped_at IS NOT NULL')).toEqual([]);
   });
 
   it('the sync of feedback waits as long as a tracker requests, and repeats failed calls', async () => {
@@ -214,11 +219,14 @@ describe('feedback at the trackers', () => {
       return undefined;
     };
     const began = Date.now();
-    const id = await submit();
+    const id = await submitFeedback();
     await waitUntilSynced(id);
     expect(Date.now() - began).toBeGreaterThan(900);
     expect([trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length]).toEqual([1, 1]);
-    expect(await linksOf(id)).toMatchObject({ codehost: { attempts: 0 }, tasktracker: { attempts: 0, error: null } });
+    expect(await readLinksByTracker(id)).toMatchObject({
+      codehost: { attempts: 0 },
+      tasktracker: { attempts: 0, error: null },
+    });
   });
 
   it('the search for a task at a tracker ends even if the tracker returns the same page for every page number', async () => {
@@ -229,7 +237,7 @@ describe('feedback at the trackers', () => {
       pagesRead += 1;
       return { status: 200, body: { tasks } };
     };
-    const id = await submit();
+    const id = await submitFeedback();
     await waitUntilSynced(id);
     expect([pagesRead, trackers.listTasksOf(id).length]).toEqual([2, 1]);
   });
@@ -239,22 +247,22 @@ describe('feedback at the trackers', () => {
       method === 'POST' && path.endsWith('/issues')
         ? { status: 422, body: { message: 'Validation Failed' } }
         : undefined;
-    const id = await submit();
+    const id = await submitFeedback();
     await waitUntilSynced(id);
-    expect((await linksOf(id)).codehost).toMatchObject({
+    expect((await readLinksByTracker(id)).codehost).toMatchObject({
       error: 'codehost answered 422: Validation Failed',
       attempts: 1,
     });
-    expect((await linksOf(id)).codehost.deadAt).not.toBeNull();
+    expect((await readLinksByTracker(id)).codehost.deadAt).not.toBeNull();
     expect(trackers.listTasksOf(id)).toHaveLength(1);
   });
 
   it('feedback that arrives while the automation is off is synced when the automation is turned on', async () => {
-    const off = await start({ FEEDBACK_AUTOMATION_ENABLED: 'false' });
+    const off = await startFeedbackSync({ FEEDBACK_AUTOMATION_ENABLED: 'false' });
     const previous = { caller, organizationId };
     try {
-      caller = await callerIn(off);
-      const id = await submit({}, off);
+      caller = await createCaller(off);
+      const id = await submitFeedback({}, off);
       await waitFor('an empty outbox', async () => (await off.db.query('system', 'SELECT FROM outbox')).length === 0);
       expect(trackers.listIssuesOf(id).length + trackers.listTasksOf(id).length).toBe(0);
       const [item] = await off.db.query<any>('system', 'SELECT due_at FROM feedback_work_item');
@@ -276,7 +284,7 @@ describe('feedback at the trackers', () => {
   });
 
   it('feedback becomes exactly one issue and one task, even if responses of the trackers are lost', async () => {
-    const random = seeded(seed);
+    const random = createSeededRandom(seed);
     let lost = 0;
     trackers.mishap = () => {
       if (random() > 0.3) return undefined;
@@ -284,30 +292,30 @@ describe('feedback at the trackers', () => {
       return random() < 0.5 ? 'lost before' : 'lost after';
     };
     const ids: string[] = [];
-    for (let n = 0; n < 8; n += 1) ids.push(await submit({ title: `Lost ${n}` }));
-    const created = () =>
+    for (let n = 0; n < 8; n += 1) ids.push(await submitFeedback({ title: `Lost ${n}` }));
+    const waitUntilAllCreated = () =>
       waitFor(
         'every issue and task',
         async () => {
           // Shortens the backoff after many consecutive failures.
-          await sql(
+          await querySql(
             `UPDATE feedback_link SET next_try_at = now() - make_interval(secs => 1) WHERE next_try_at > now() + interval '3 seconds'`,
           );
-          await sql(
+          await querySql(
             `UPDATE feedback_work_item SET due_at = now() - make_interval(secs => 1) WHERE due_at > now() + interval '3 seconds'`,
           );
           return ids.every((id) => trackers.listIssuesOf(id).length && trackers.listTasksOf(id).length);
         },
         150_000,
       );
-    await created();
+    await waitUntilAllCreated();
     // The number of lost answers depends on concurrency, so submits more until enough were lost.
     while (lost <= 20) {
-      ids.push(await submit({ title: 'One more' }));
-      await created();
+      ids.push(await submitFeedback({ title: 'One more' }));
+      await waitUntilAllCreated();
     }
     trackers.mishap = () => undefined;
-    await sql(`UPDATE feedback_link SET next_try_at = NULL, dead_at = NULL`);
+    await querySql(`UPDATE feedback_link SET next_try_at = NULL, dead_at = NULL`);
     for (const id of ids) {
       await requestSync(id);
       await waitUntilSynced(id);

@@ -98,7 +98,7 @@ export class GatewayConfig extends StorageConfig {
   })
   readonly statusPage!: 'public' | 'signed-in' | 'off';
 
-  /** Null if BOOTSTRAP_ORGANIZATION is absent. */
+  /** The organization to create at the first start; null if BOOTSTRAP_ORGANIZATION is absent. */
   get bootstrapInput(): BootstrapInput | null {
     if (!this.bootstrapOrganization) return null;
     return {

@@ -13,24 +13,24 @@ describe('repeated requests at the gateway', () => {
   afterAll(() => harness.close());
 
   describe('an Idempotency-Key', () => {
-    const body = () => ({ email: `once-${newId()}@example.com`, password: testPassword, role: 'viewer' });
+    const buildViewerBody = () => ({ email: `once-${newId()}@example.com`, password: testPassword, role: 'viewer' });
 
     it('requests with the same Idempotency-Key create a resource once and get the same response', async () => {
       const client = tenant.as.admin.with({ 'idempotency-key': newId() });
-      const input = body();
+      const input = buildViewerBody();
       const first = await client.post('/api/users', input);
       const second = await client.post('/api/users', input);
       expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, null]);
       expect([second.status, second.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
       expect(second.body).toEqual(first.body);
       expect(second.headers.get('location')).toBe(first.headers.get('location'));
-      const reused = await client.post('/api/users', body());
+      const reused = await client.post('/api/users', buildViewerBody());
       expect([reused.status, reused.body.code]).toEqual([422, 'idempotency_key_reused']);
     });
 
     it('twenty concurrent requests with the same Idempotency-Key create a resource once', async () => {
       const client = tenant.as.admin.with({ 'idempotency-key': newId() });
-      const input = body();
+      const input = buildViewerBody();
       const answers = await Promise.all(Array.from({ length: 20 }, () => client.post('/api/users', input)));
       const created = answers.filter(({ status, headers }) => status === 201 && !headers.get('idempotency-replayed'));
       expect(created).toHaveLength(1);
@@ -71,16 +71,16 @@ describe('repeated requests at the gateway', () => {
       const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
       const agents = await Promise.all(['A', 'B'].map((name) => makeAgent(harness.db, { organizationId, name })));
       const client = tenant.api.with({ 'idempotency-key': newId() });
-      const run = (agentId: string, body: object) => client.post(`/api/agents/${agentId}/run`, body);
-      const [a, b] = [await run(agents[0]!.id, { workflowId }), await run(agents[1]!.id, { workflowId })];
+      const requestRun = (agentId: string, body: object) => client.post(`/api/agents/${agentId}/run`, body);
+      const [a, b] = [await requestRun(agents[0]!.id, { workflowId }), await requestRun(agents[1]!.id, { workflowId })];
       expect(a.body.jobId).not.toBe(b.body.jobId);
-      expect((await run(agents[0]!.id, { workflowId, priority: 9 })).status).toBe(422);
+      expect((await requestRun(agents[0]!.id, { workflowId, priority: 9 })).status).toBe(422);
     });
 
     it('nothing is stored for the Idempotency-Key of a failed request', async () => {
       const client = tenant.as.admin.with({ 'idempotency-key': newId() });
-      expect((await client.post('/api/users', { ...body(), email: 'not an address' })).status).toBe(400);
-      expect((await client.post('/api/users', body())).status).toBe(201);
+      expect((await client.post('/api/users', { ...buildViewerBody(), email: 'not an address' })).status).toBe(400);
+      expect((await client.post('/api/users', buildViewerBody())).status).toBe(201);
     });
 
     it.each<[string, (created: any) => string, object]>([
@@ -104,7 +104,7 @@ describe('repeated requests at the gateway', () => {
     it('a repeated request gets its response even if an older version of the service stored it', async () => {
       const key = newId();
       const client = tenant.as.admin.with({ 'idempotency-key': key });
-      const input = body();
+      const input = buildViewerBody();
       await client.post('/api/users', input);
       await harness.db.query('system', `UPDATE idempotency_key SET body = '{"id":"kept"}' WHERE key = $1`, [key]);
       const { status, body: answer } = await client.post('/api/users', input);
@@ -114,13 +114,15 @@ describe('repeated requests at the gateway', () => {
     it('two organizations can use the same Idempotency-Key independently', async () => {
       const other = await harness.makeTenant();
       const key = { 'idempotency-key': newId() };
-      expect((await tenant.as.admin.with(key).post('/api/users', body())).status).toBe(201);
-      expect((await other.as.admin.with(key).post('/api/users', body())).status).toBe(201);
+      expect((await tenant.as.admin.with(key).post('/api/users', buildViewerBody())).status).toBe(201);
+      expect((await other.as.admin.with(key).post('/api/users', buildViewerBody())).status).toBe(201);
     });
 
     it('an invalid Idempotency-Key is refused', async () => {
       for (const key of ['', 'x'.repeat(256), 'with space']) {
-        expect((await tenant.as.admin.with({ 'idempotency-key': key }).post('/api/users', body())).status).toBe(400);
+        expect(
+          (await tenant.as.admin.with({ 'idempotency-key': key }).post('/api/users', buildViewerBody())).status,
+        ).toBe(400);
       }
     });
   });

@@ -59,7 +59,7 @@ describe('lists of an organization with the data of a year', () => {
   }, 240_000);
   afterAll(() => harness.close());
 
-  const read = async (path: string) => {
+  const readListPlans = async (path: string) => {
     const client = path.startsWith('/api/admin') ? tenant.as.super_admin : tenant.as.admin;
     let next: string | null = null;
     const plans = await readPlans(harness.databaseUrl, async () => {
@@ -69,7 +69,7 @@ describe('lists of an organization with the data of a year', () => {
     });
     return { plans, next: next as string | null };
   };
-  const plansOverLimit = (path: string, plans: ReadPlan[]) => {
+  const listPlansOverLimit = (path: string, plans: ReadPlan[]) => {
     const buffers = plans.reduce((sum, plan) => sum + plan.buffers, 0);
     const looked = plans.reduce((sum, plan) => sum + plan.looked, 0);
     const allowed = path.startsWith('/api/batches') ? batchBuffers : maxBuffers;
@@ -100,19 +100,19 @@ describe('lists of an organization with the data of a year', () => {
 
   it('a list reads a bounded number of rows, on its first page and after ten thousand rows', async () => {
     const slow: object[] = [];
-    const deep = await deepCursors(harness.databaseUrl, house);
+    const deep = await findDeepCursors(harness.databaseUrl, house);
     for (const path of listRequests(house)) {
-      const { plans, next } = await read(path);
-      slow.push(...plansOverLimit(path, plans));
+      const { plans, next } = await readListPlans(path);
+      slow.push(...listPlansOverLimit(path, plans));
       if (next === null) continue;
       const values = JSON.parse(Buffer.from(next, 'base64url').toString()) as string[];
       // A cursor of a list that is sorted by a value contains the name of the order.
       const sort = values.length > 1 ? (new URL(path, 'http://service').searchParams.get('sort') ?? []) : [];
-      const at = deep[(sort.length ? values.slice(0, -1) : values).map(cursorKind).join()];
+      const at = deep[(sort.length ? values.slice(0, -1) : values).map(getCursorKind).join()];
       if (!at) continue;
       const cursor = Buffer.from(JSON.stringify(at.concat(sort))).toString('base64url');
       const further = `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}`;
-      slow.push(...plansOverLimit(further, (await read(further)).plans));
+      slow.push(...listPlansOverLimit(further, (await readListPlans(further)).plans));
     }
     expect(slow).toEqual([]);
   }, 300_000);
@@ -122,7 +122,7 @@ describe('lists of an organization with the data of a year', () => {
     const year = ['day', 'workflow', 'schedule', 'model'].map((by) => `from=2025-12-01&to=2026-11-20&groupBy=${by}`);
     for (const query of ['', ...year]) {
       const path = `/api/costs?${query}`;
-      expect(plansOverLimit(path, (await read(path)).plans)).toEqual([]);
+      expect(listPlansOverLimit(path, (await readListPlans(path)).plans)).toEqual([]);
     }
   });
 
@@ -131,7 +131,7 @@ describe('lists of an organization with the data of a year', () => {
     for (const query of ['', 'from=2025-12-01&to=2026-11-20']) {
       const path = `/api/pilot/roi?${query}`;
       expect((await tenant.as.admin.get(path)).body.source).toBe('rollup');
-      expect(plansOverLimit(path, (await read(path)).plans)).toEqual([]);
+      expect(listPlansOverLimit(path, (await readListPlans(path)).plans)).toEqual([]);
     }
   });
 
@@ -152,14 +152,14 @@ describe('lists of an organization with the data of a year', () => {
   });
 });
 
-function cursorKind(value: string): string {
+function getCursorKind(value: string): string {
   if (/^\d+$/.test(value)) return 'seq';
   if (!value.includes('T')) return 'id';
   return value.length === '2026-01-31T09:30:00.000000Z'.length ? 'instant' : 'time';
 }
 
 /** Returns the cursor after ten thousand rows of a list, by the kinds of values that the list is sorted by. */
-async function deepCursors(databaseUrl: string, { organizationId, entries }: LargeOrganization) {
+async function findDeepCursors(databaseUrl: string, { organizationId, entries }: LargeOrganization) {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   const { rows } = await client.query<{ id: string; at: Date }>(

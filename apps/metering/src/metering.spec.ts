@@ -36,20 +36,20 @@ describe('booking the costs of ended runs', () => {
     }
     return ids;
   }
-  const finish = (ids: string[]) =>
+  const enqueueFinishedJobs = (ids: string[]) =>
     harness.db.transaction({ organizationId }, (tx) =>
       tx.enqueue(...ids.map((jobId) => ({ queue: 'metering', name: 'job-finished', payload: { jobId } }) as const)),
     );
-  const bookedCosts = async (ids: string[]) =>
+  const readBookedCosts = async (ids: string[]) =>
     (await owner.query('SELECT xmin::text AS by FROM run_cost WHERE job_id = ANY($1)', [ids])).rows;
-  const outboxRows = async () => (await owner.query('SELECT attempts, last_error FROM outbox')).rows;
+  const readOutboxRows = async () => (await owner.query('SELECT attempts, last_error FROM outbox')).rows;
 
   it('the costs of runs that end together are booked in shared transactions, which handle each run’s message', async () => {
     const ids = await makeEndedRuns(40);
-    await finish(ids);
-    await waitFor('the costs of all runs', async () => (await bookedCosts(ids)).length === 40);
-    expect(new Set((await bookedCosts(ids)).map(({ by }) => by)).size).toBeLessThan(20);
-    expect(await outboxRows()).toEqual([]);
+    await enqueueFinishedJobs(ids);
+    await waitFor('the costs of all runs', async () => (await readBookedCosts(ids)).length === 40);
+    expect(new Set((await readBookedCosts(ids)).map(({ by }) => by)).size).toBeLessThan(20);
+    expect(await readOutboxRows()).toEqual([]);
   });
 
   it('a run whose cost cannot be booked is retried and does not prevent the booking of other runs', async () => {
@@ -58,15 +58,15 @@ describe('booking the costs of ended runs', () => {
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not this one'; END $$;
       CREATE TRIGGER refuse BEFORE INSERT ON run_cost FOR EACH ROW WHEN (NEW.job_id = '${ids[5]}')
         EXECUTE FUNCTION refuse()`);
-    await finish(ids);
-    await waitFor('the costs of the other runs', async () => (await bookedCosts(ids)).length === 11);
-    await waitFor('the failed attempt', async () => (await outboxRows()).some(({ attempts }) => attempts > 0));
-    expect(await outboxRows()).toMatchObject([{ last_error: expect.stringContaining('not this one') }]);
+    await enqueueFinishedJobs(ids);
+    await waitFor('the costs of the other runs', async () => (await readBookedCosts(ids)).length === 11);
+    await waitFor('the failed attempt', async () => (await readOutboxRows()).some(({ attempts }) => attempts > 0));
+    expect(await readOutboxRows()).toMatchObject([{ last_error: expect.stringContaining('not this one') }]);
     await owner.query('DROP TRIGGER refuse ON run_cost; DROP FUNCTION refuse()');
     const publisher = harness.app.nest.get(MessagePublisher, { strict: false });
     await waitFor('the cost of the retried run', async () => {
       await sweepOutbox(harness.db, publisher, { republishMs: 1000, limit: 100 });
-      return (await bookedCosts(ids)).length === 12;
+      return (await readBookedCosts(ids)).length === 12;
     });
   });
 });

@@ -15,7 +15,7 @@ import { SchedulerModule } from './scheduler.module';
 
 const path = '/api/cron/scheduled-runs';
 
-async function start(env: Record<string, string>, clock: FakeClock): Promise<Harness> {
+async function startScheduler(env: Record<string, string>, clock: FakeClock): Promise<Harness> {
   return startHarness({ name: 'scheduler', configs: schedulerConfigs, modules: [SchedulerModule], clock, env });
 }
 
@@ -35,7 +35,7 @@ async function makeSchedule({ db }: Harness): Promise<string> {
 
 describe('the cron endpoint', () => {
   it('the cron endpoint rejects every request while no secret is set', async () => {
-    const harness = await start({}, new FakeClock());
+    const harness = await startScheduler({}, new FakeClock());
     try {
       for (const headers of [{}, { 'x-cron-key': '' }, { 'x-cron-key': 'undefined' }, { authorization: 'Bearer ' }]) {
         for (const method of ['GET', 'POST']) {
@@ -50,7 +50,7 @@ describe('the cron endpoint', () => {
 
   it('the cron endpoint executes the due schedules of all organizations with GET and POST', async () => {
     const clock = new FakeClock('2026-03-02T09:05:10.000Z');
-    const harness = await start({ CRON_SECRET: 'open sesame', SCHEDULE_TICK_MS: '3600000' }, clock);
+    const harness = await startScheduler({ CRON_SECRET: 'open sesame', SCHEDULE_TICK_MS: '3600000' }, clock);
     try {
       const ids = [await makeSchedule(harness), await makeSchedule(harness)];
       const first = await harness.http.with({ 'x-cron-key': 'open sesame' }).get(path);
@@ -107,7 +107,7 @@ describe('the cron endpoint', () => {
   });
 
   it('due schedules run without a request to the cron endpoint, because the scheduler also checks for them itself', async () => {
-    const harness = await start({ SCHEDULE_TICK_MS: '50' }, new FakeClock('2026-03-02T09:05:10.000Z'));
+    const harness = await startScheduler({ SCHEDULE_TICK_MS: '50' }, new FakeClock('2026-03-02T09:05:10.000Z'));
     try {
       const id = await makeSchedule(harness);
       await waitFor('the run', async () => {

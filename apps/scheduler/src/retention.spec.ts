@@ -8,7 +8,7 @@ import { BaseConfig, newId, Round } from '@muster/platform';
 import { type Harness, makeJob, makeOrganization, readPlans, startHarness } from '@muster/testing';
 
 const now = new Date('2026-06-15T12:00:00Z');
-const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
+const getDateDaysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
 
 describe('retention', () => {
   let harness: Harness;
@@ -24,9 +24,9 @@ describe('retention', () => {
   });
   afterAll(() => harness.close());
 
-  const sql = <T extends object = any>(text: string, values: unknown[] = []) =>
+  const querySql = <T extends object = any>(text: string, values: unknown[] = []) =>
     harness.db.query<T & object>('system', text, values);
-  const purge = async () => {
+  const purgeAll = async () => {
     await purgeTimeline(harness.db, new Round('test'), now);
     await purgeStepsAndClaims(harness.db, new Round('test'), now);
     await purgeBatchClaims(harness.db, new Round('test'), now);
@@ -40,7 +40,7 @@ describe('retention', () => {
     seq: number,
     existing?: { agentId: string; workflowId: string },
   ) {
-    const at = daysAgo(days);
+    const at = getDateDaysAgo(days);
     const run = {
       organizationId,
       status: 'completed' as const,
@@ -51,7 +51,7 @@ describe('retention', () => {
     };
     const { id, agentId, workflowId } = await makeJob(harness.db, run);
     const row = [id, organizationId, at];
-    await sql(
+    await querySql(
       `INSERT INTO timeline_head (agent_id, organization_id, last_seq, logs_since, others_since)
        VALUES ($1, $2, 100, $3, $3) ON CONFLICT DO NOTHING`,
       [agentId, organizationId, at],
@@ -60,21 +60,21 @@ describe('retention', () => {
       ['execution', 0],
       ['lifecycle', 1],
     ] as const) {
-      await sql(
+      await querySql(
         `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, message, job_id, recorded_at)
          VALUES ($1, $2, $3, $4, 'x', $5, $6)`,
         [agentId, seq * 2 + offset, organizationId, kind, id, at],
       );
     }
-    await sql(
+    await querySql(
       `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key) VALUES ($1, 1, $2, 'passed', 1)`,
       [id, organizationId],
     );
-    await sql(`INSERT INTO claim_outcome (job_id, claim_id, organization_id, outcome) VALUES ($1, 'C', $2, 'failed')`, [
-      id,
-      organizationId,
-    ]);
-    await sql(
+    await querySql(
+      `INSERT INTO claim_outcome (job_id, claim_id, organization_id, outcome) VALUES ($1, 'C', $2, 'failed')`,
+      [id, organizationId],
+    );
+    await querySql(
       `WITH event AS (
          INSERT INTO usage_event (job_id, kind, organization_id, month, at)
          SELECT $1, 'run', $2, date_trunc('month', $3::timestamptz, 'UTC')::date, $3 RETURNING month)
@@ -82,31 +82,31 @@ describe('retention', () => {
        ON CONFLICT (organization_id, month) DO UPDATE SET runs = c.runs + 1`,
       row,
     );
-    await sql(
+    await querySql(
       `INSERT INTO run_cost_component (job_id, position, organization_id, workflow_id, agent_id, finished_at, kind,
          quantity, unit, unit_price_usd, amount_micros, unpriced)
        VALUES ($1, 1, $2, $4, $5, $3, 'compute', 1, 'hour', 1, 7, false)`,
       [...row, workflowId, agentId],
     );
     const batch = newId();
-    await sql(
+    await querySql(
       `INSERT INTO pilot_batch (id, organization_id, batch_id, occurred_at, claims_attempted, claims_eob_uploaded)
        VALUES ($1, $2, $4, $3, 2, 2)`,
       [batch, organizationId, at, batch],
     );
-    await sql(
+    await querySql(
       `INSERT INTO pilot_claim_result (organization_id, id, pilot_batch_id, claim_index, claim_id, outcome, processing_micros)
        SELECT $1, $2 || ':claim:' || n, $2::uuid, n, 'C', 'eob_uploaded', n * 1000000 FROM generate_series(1, 2) n`,
       [organizationId, batch],
     );
-    await sql(
+    await querySql(
       `INSERT INTO pilot_roi_metric (pilot_batch_id, organization_id, processing_micros) VALUES ($1, $2, '{1000000,2000000}')`,
       [batch, organizationId],
     );
     return { id, agentId, workflowId };
   }
 
-  const left = async (organizationId: string) => {
+  const countRemainingRows = async (organizationId: string) => {
     const counted: Record<string, number> = {};
     for (const [name, from] of [
       ['logs', `timeline_entry WHERE kind = 'execution' AND`],
@@ -120,15 +120,15 @@ describe('retention', () => {
       ['jobs', 'job WHERE'],
       ['batches', 'pilot_batch WHERE'],
     ]) {
-      const [row] = await sql(`SELECT count(*)::int AS n FROM ${from} organization_id = $1`, [organizationId]);
+      const [row] = await querySql(`SELECT count(*)::int AS n FROM ${from} organization_id = $1`, [organizationId]);
       counted[name!] = row!.n;
     }
     return counted;
   };
 
-  async function twoRuns(settings: string, ages: [older: number, newer: number] = [100, 3]) {
+  async function insertTwoRuns(settings: string, ages: [older: number, newer: number] = [100, 3]) {
     const { id } = await makeOrganization(harness.db);
-    if (settings) await sql(`UPDATE organization_settings SET ${settings} WHERE organization_id = $1`, [id]);
+    if (settings) await querySql(`UPDATE organization_settings SET ${settings} WHERE organization_id = $1`, [id]);
     const { agentId, workflowId } = await insertRun(id, ages[0], 1);
     await insertRun(id, ages[1], 2, { agentId, workflowId });
     return id;
@@ -148,12 +148,12 @@ describe('retention', () => {
 
   it('the default retention deletes only logs and timeline entries, after 90 days', async () => {
     const [usual, forEver] = [
-      await twoRuns(''),
-      await twoRuns('log_retention_days = NULL, timeline_retention_days = NULL'),
+      await insertTwoRuns(''),
+      await insertTwoRuns('log_retention_days = NULL, timeline_retention_days = NULL'),
     ];
-    await purge();
-    expect(await left(usual)).toEqual({ ...all, logs: 1, timeline: 1 });
-    expect(await left(forEver)).toEqual(all);
+    await purgeAll();
+    expect(await countRemainingRows(usual)).toEqual({ ...all, logs: 1, timeline: 1 });
+    expect(await countRemainingRows(forEver)).toEqual(all);
   });
 
   it.each([
@@ -167,67 +167,70 @@ describe('retention', () => {
     'the %s retention period applies only to its own kind of rows and only to its organization',
     async (name, gone) => {
       const unlimited = 'log_retention_days = NULL, timeline_retention_days = NULL';
-      const other = await twoRuns(unlimited);
-      const id = await twoRuns(unlimited);
-      await sql(`UPDATE organization_settings SET ${name}_retention_days = 30 WHERE organization_id = $1`, [id]);
-      await purge();
-      expect(await left(id)).toEqual({ ...all, ...gone });
-      expect(await left(other)).toEqual(all);
+      const other = await insertTwoRuns(unlimited);
+      const id = await insertTwoRuns(unlimited);
+      await querySql(`UPDATE organization_settings SET ${name}_retention_days = 30 WHERE organization_id = $1`, [id]);
+      await purgeAll();
+      expect(await countRemainingRows(id)).toEqual({ ...all, ...gone });
+      expect(await countRemainingRows(other)).toEqual(all);
     },
   );
 
   it('a retention of one day keeps rows that are exactly one day old, and deletes rows that are a millisecond older', async () => {
     const days = ['log', 'timeline', 'step', 'claim', 'usage', 'cost'].map((kind) => `${kind}_retention_days = 1`);
-    const id = await twoRuns(days.join(', '), [1 + 1 / 86_400_000, 1]);
-    await purge();
+    const id = await insertTwoRuns(days.join(', '), [1 + 1 / 86_400_000, 1]);
+    await purgeAll();
     // Usage is deleted by whole months, and the month of both runs has not ended.
     const gone = { logs: 1, timeline: 1, steps: 1, claims: 1, batchClaims: 2, costs: 1 };
-    expect(await left(id)).toEqual({ ...all, counters: 1, ...gone });
+    expect(await countRemainingRows(id)).toEqual({ ...all, counters: 1, ...gone });
   });
 
   it('retention deletes thousands of rows in steps without changing a figure of the return on investment', async () => {
-    const id = await twoRuns('claim_retention_days = 30');
-    const [{ agentId }] = await sql('SELECT agent_id FROM job WHERE organization_id = $1 LIMIT 1', [id]);
-    await sql(
+    const id = await insertTwoRuns('claim_retention_days = 30');
+    const [{ agentId }] = await querySql('SELECT agent_id FROM job WHERE organization_id = $1 LIMIT 1', [id]);
+    await querySql(
       `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, message, recorded_at)
        SELECT $1, 1000 + n, $2, 'execution', 'x', $3 FROM generate_series(1, 2500) n`,
-      [agentId, id, daysAgo(95)],
+      [agentId, id, getDateDaysAgo(95)],
     );
-    const roi = (source?: 'computed') =>
+    const readRoiFrom = (source?: 'computed') =>
       readRoi(harness.db, id, { query: { from: '2026-01-01', to: '2026-06-15', source }, now });
-    const before = await roi('computed');
+    const before = await readRoiFrom('computed');
     expect(before.claims.attempted).toBe(4);
-    await purge();
-    expect(await left(id)).toMatchObject({ logs: 1, batchClaims: 2 });
-    expect(await roi('computed')).toEqual(before);
-    expect(await roi()).toEqual({ ...before, source: 'rollup' });
+    await purgeAll();
+    expect(await countRemainingRows(id)).toMatchObject({ logs: 1, batchClaims: 2 });
+    expect(await readRoiFrom('computed')).toEqual(before);
+    expect(await readRoiFrom()).toEqual({ ...before, source: 'rollup' });
   });
 
   it('retention finds expired rows by an index without reading retained rows', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
-    await sql('UPDATE organization_settings SET log_retention_days = 30 WHERE organization_id = $1', [organizationId]);
+    await querySql('UPDATE organization_settings SET log_retention_days = 30 WHERE organization_id = $1', [
+      organizationId,
+    ]);
     const { agentId } = await insertRun(organizationId, 80, 1);
-    await sql(
+    await querySql(
       `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, message, recorded_at)
        SELECT $1, 10 + n, $2, CASE WHEN n % 20 = 0 THEN 'execution' ELSE 'status' END, 'x',
               $3::timestamptz + n * interval '20 minutes'
        FROM generate_series(1, 5000) n`,
-      [agentId, organizationId, daysAgo(79)],
+      [agentId, organizationId, getDateDaysAgo(79)],
     );
-    const drop = async (at: Date) => {
-      const counted = () => left(organizationId).then(({ logs, timeline }) => logs! + timeline!);
+    const dropPartitionsAt = async (at: Date) => {
+      const countTimelineRows = () =>
+        countRemainingRows(organizationId).then(({ logs, timeline }) => logs! + timeline!);
       const plans = await readPlans(harness.databaseUrl, () => purgeTimeline(harness.db, new Round('test'), at));
-      return { left: await counted(), looked: plans.reduce((sum, plan) => sum + plan.looked, 0) };
+      return { left: await countTimelineRows(), looked: plans.reduce((sum, plan) => sum + plan.looked, 0) };
     };
-    const first = await drop(now);
+    const first = await dropPartitionsAt(now);
     expect(first.left).toBeLessThan(5002);
-    // A second round at the same time reads only the settings of each organization.
-    const [{ count }] = await sql('SELECT count(*)::int AS count FROM organization_settings');
-    const again = await drop(now);
+    // A second round at the same time reads only the settings of each organization, because no further row has expired.
+    const [{ count }] = await querySql('SELECT count(*)::int AS count FROM organization_settings');
+    const again = await dropPartitionsAt(now);
     expect(again.left).toBe(first.left);
     expect(again.looked).toBeLessThanOrEqual(2 * count);
-    // This round reads the rows that expired within ten more days, and the rows that may expire next.
-    const later = await drop(new Date(now.getTime() + 10 * 86_400_000));
+    // A round ten days later reads the rows that have expired since, and the rows that may expire next.
+    const later = await dropPartitionsAt(new Date(now.getTime() + 10 * 86_400_000));
     expect(first.left - later.left).toBeGreaterThan(30);
     expect(later.looked).toBeLessThan(2000);
   });

@@ -71,29 +71,29 @@ describe('maintenance', () => {
     const user = await makeUser(harness.db, { organizationId });
     const now = clock.now().getTime();
     const day = 24 * 3_600_000;
-    const session = (expiresIn: number) =>
+    const insertSession = (expiresIn: number) =>
       harness.db.query(
         'system',
         `INSERT INTO user_session (id, user_id, organization_id, secret_hash, expires_at)
          VALUES ($1, $2, $3, 'hash', $4)`,
         [newId(), user.id, organizationId, new Date(now + expiresIn)],
       );
-    const answer = (key: string, expiresIn: number) =>
+    const insertStoredAnswer = (key: string, expiresIn: number) =>
       harness.db.query(
         'system',
         `INSERT INTO idempotency_key (organization_id, route, key, request_hash, status, body, expires_at)
          VALUES ($1, 'POST /x', $2, 'hash', 201, '{}', $3)`,
         [organizationId, key, new Date(now + expiresIn)],
       );
-    await session(day);
-    await session(-1);
-    await answer('valid', day);
-    await answer('expired', -1);
-    const count = async (table: string) =>
+    await insertSession(day);
+    await insertSession(-1);
+    await insertStoredAnswer('valid', day);
+    await insertStoredAnswer('expired', -1);
+    const countRows = async (table: string) =>
       (await harness.db.query<{ n: number }>('system', `SELECT count(*)::int AS n FROM ${table}`))[0]!.n;
     await waitFor(
       'the purge',
-      async () => (await count('user_session')) === 1 && (await count('idempotency_key')) === 1,
+      async () => (await countRows('user_session')) === 1 && (await countRows('idempotency_key')) === 1,
     );
     const [remaining] = await harness.db.query('system', 'SELECT key FROM idempotency_key');
     expect(remaining).toEqual({ key: 'valid' });
@@ -139,12 +139,12 @@ describe('maintenance', () => {
       `CREATE TABLE timeline_entry_202401 PARTITION OF timeline_entry FOR VALUES FROM ('2024-01-01Z') TO ('2024-02-01Z')`,
     );
     await client.end();
-    const partitions = () =>
+    const listPartitions = () =>
       harness.db.query<{ name: string }>(
         'system',
         `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'timeline_entry'::regclass`,
       );
-    await waitFor('the drop', async () => !(await partitions()).some(({ name }) => name.endsWith('202401')));
-    expect((await partitions()).length).toBeGreaterThanOrEqual(4);
+    await waitFor('the drop', async () => !(await listPartitions()).some(({ name }) => name.endsWith('202401')));
+    expect((await listPartitions()).length).toBeGreaterThanOrEqual(4);
   });
 });

@@ -4,11 +4,11 @@ import { SchedulerModule } from './scheduler.module';
 
 const path = '/api/cron/stale-jobs';
 
-function start(env: Record<string, string>): Promise<Harness> {
+function startScheduler(env: Record<string, string>): Promise<Harness> {
   return startHarness({ name: 'scheduler', configs: schedulerConfigs, modules: [SchedulerModule], env });
 }
 
-async function overdue({ db }: Harness): Promise<string> {
+async function makeOverdueJob({ db }: Harness): Promise<string> {
   const { id: organizationId } = await makeOrganization(db);
   const startedAt = new Date(Date.now() - 13 * 3_600_000);
   return (await makeJob(db, { organizationId, status: 'running', startedAt, maxRetries: 1 })).id;
@@ -16,7 +16,7 @@ async function overdue({ db }: Harness): Promise<string> {
 
 describe('the stale jobs endpoint', () => {
   it('the stale jobs endpoint rejects every request while no secret is set', async () => {
-    const harness = await start({});
+    const harness = await startScheduler({});
     try {
       for (const headers of [{}, { 'x-cron-key': '' }, { authorization: 'Bearer ' }]) {
         for (const method of ['GET', 'POST']) {
@@ -30,16 +30,16 @@ describe('the stale jobs endpoint', () => {
   });
 
   it('the stale jobs endpoint fails the overdue jobs of all organizations with GET and POST', async () => {
-    const harness = await start({ CRON_SECRET: 'open sesame', STALE_JOBS_TICK_MS: '3600000' });
+    const harness = await startScheduler({ CRON_SECRET: 'open sesame', STALE_JOBS_TICK_MS: '3600000' });
     try {
       expect((await harness.http.with({ 'x-cron-key': 'open' }).get(path)).status).toBe(401);
-      const first = [await overdue(harness), await overdue(harness)];
+      const first = [await makeOverdueJob(harness), await makeOverdueJob(harness)];
       const answer = await harness.http.with({ 'x-cron-key': 'open sesame' }).get(path);
       expect([answer.status, answer.body]).toEqual([
         200,
         { scanned: 2, failed: expect.arrayContaining(first), killed: 0, retried: 2 },
       ]);
-      const second = await overdue(harness);
+      const second = await makeOverdueJob(harness);
       const post = await harness.http.with({ authorization: 'Bearer open sesame' }).send('POST', path);
       expect([post.status, post.body]).toEqual([200, { scanned: 1, failed: [second], killed: 0, retried: 1 }]);
       const none = await harness.http.with({ 'x-cron-key': 'open sesame' }).send('POST', path);
@@ -50,9 +50,9 @@ describe('the stale jobs endpoint', () => {
   });
 
   it('overdue jobs fail without a request to the stale jobs endpoint, because the scheduler also checks for them itself', async () => {
-    const harness = await start({ STALE_JOBS_TICK_MS: '50' });
+    const harness = await startScheduler({ STALE_JOBS_TICK_MS: '50' });
     try {
-      const id = await overdue(harness);
+      const id = await makeOverdueJob(harness);
       await waitFor('the tick', async () => {
         const [job] = await harness.db.query<{ status: string }>('system', 'SELECT status FROM job WHERE id = $1', [
           id,

@@ -30,7 +30,7 @@ describe('a run with an account', () => {
     expect(created.status).toBe(200);
     return { name, pool: created.body.pool as string, vaultKeys };
   };
-  const launch = async (pool: string, script: string) => {
+  const launchWithAccount = async (pool: string, script: string) => {
     const body = { name: newId(), variables: [], script: `import muster, os\n${script}` };
     const workflow = await pilot.tenant.as.member.post('/api/workflows', body);
     const accounts = [{ pool, as: 'PORTAL' }];
@@ -39,7 +39,7 @@ describe('a run with an account', () => {
     expect(launched.status).toBe(202);
     return launched.body.jobId as string;
   };
-  const statusOf = async (pool: string) => {
+  const readAccountStatus = async (pool: string) => {
     const { body } = await pilot.tenant.api.get(`/api/accounts?${new URLSearchParams({ pool }).toString()}`);
     return body.accounts[0];
   };
@@ -47,7 +47,7 @@ describe('a run with an account', () => {
   it('a script gets its account’s secrets, whose values appear in no log line, database row or response', async () => {
     const [username, password] = ['ann@practice.example', `tr0ub4dor-${newId()}`];
     const { name, pool } = await makeAccount({ username, password });
-    const jobId = await launch(
+    const jobId = await launchWithAccount(
       pool,
       [
         'print("the password is", os.environ["PORTAL_PASSWORD"])',
@@ -59,7 +59,7 @@ describe('a run with an account', () => {
       status: 'completed',
       result: { length: password.length, password: '[redacted]' },
     });
-    expect(await statusOf(pool)).toMatchObject({ status: 'free' });
+    expect(await readAccountStatus(pool)).toMatchObject({ status: 'free' });
     const { uses } = (await pilot.tenant.api.get(`/api/accounts/${name}/uses`)).body;
     expect(uses).toEqual([
       { jobId, agentId: pilot.agentId, from: expect.any(String), to: expect.stringMatching(/^20/) },
@@ -79,7 +79,7 @@ describe('a run with an account', () => {
 
   it('an account that a run reports as failed is set aside, and the next run waits until it is put back', async () => {
     const { name, pool } = await makeAccount({ password: `locked-${newId()}` });
-    const failing = await launch(
+    const failing = await launchWithAccount(
       pool,
       [
         'try:',
@@ -91,7 +91,7 @@ describe('a run with an account', () => {
     );
     expect(await ended(failing)).toMatchObject({ status: 'completed', incomplete: [] });
     const account = await waitFor('the account to be set aside', async () => {
-      const found = await statusOf(pool);
+      const found = await readAccountStatus(pool);
       return found.status === 'set_aside' && found;
     });
     expect(account.setAside).toEqual({
@@ -100,7 +100,7 @@ describe('a run with an account', () => {
       since: expect.any(String),
       jobId: failing,
     });
-    const next = await launch(pool, 'pass');
+    const next = await launchWithAccount(pool, 'pass');
     await waitFor('the run to wait', async () => (await job(next)).waiting?.reason === 'account_busy');
     expect((await job(next)).waiting.detail).toEqual({ pool, holders: [] });
     expect((await pilot.tenant.as.admin.patch(`/api/accounts/${name}`, { enabled: true })).status).toBe(200);
@@ -111,9 +111,9 @@ describe('a run with an account', () => {
     const { name, pool, vaultKeys } = await makeAccount({ password: `resting-${newId()}` });
     await pilot.tenant.as.admin.put(`/api/accounts/${name}`, { pool, vaultKeys, cooldownSeconds: 1 });
     const file = `/tmp/muster-account-${newId()}`;
-    const first = await launch(pool, `import time\nwhile not os.path.exists("${file}"): time.sleep(0.05)`);
+    const first = await launchWithAccount(pool, `import time\nwhile not os.path.exists("${file}"): time.sleep(0.05)`);
     await waitFor('the first run', async () => (await job(first)).status === 'running');
-    const second = await launch(pool, `os.remove("${file}")`);
+    const second = await launchWithAccount(pool, `os.remove("${file}")`);
     await waitFor('the second run to wait', async () => (await job(second)).waiting !== null);
     writeFileSync(file, '');
     expect(await ended(first)).toMatchObject({ status: 'completed' });

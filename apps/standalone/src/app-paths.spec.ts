@@ -19,28 +19,33 @@ const apps: Record<ServiceApp, Class> = {
 };
 
 /** Returns the paths of a module's controllers, including the controllers of the modules that it imports. */
-function pathsOf(module: Class): string[] {
-  const read = (key: string) => (Reflect.getMetadata(key, module) ?? []) as Class[];
-  const imported = read(MODULE_METADATA.IMPORTS).filter((each) => typeof each === 'function');
-  return [...imported.flatMap(pathsOf), ...read(MODULE_METADATA.CONTROLLERS).flatMap(routesOf)];
+function listModulePaths(module: Class): string[] {
+  const readModuleMetadata = (key: string) => (Reflect.getMetadata(key, module) ?? []) as Class[];
+  const imported = readModuleMetadata(MODULE_METADATA.IMPORTS).filter((each) => typeof each === 'function');
+  return [
+    ...imported.flatMap(listModulePaths),
+    ...readModuleMetadata(MODULE_METADATA.CONTROLLERS).flatMap(listControllerRoutes),
+  ];
 }
 
-function routesOf(controller: Class): string[] {
+function listControllerRoutes(controller: Class): string[] {
   const prefixes = listOf(Reflect.getMetadata(PATH_METADATA, controller));
   const methods = Object.getOwnPropertyNames(controller.prototype).filter((name) => name !== 'constructor');
   return methods.flatMap((name) => {
     const handler = Object.getOwnPropertyDescriptor(controller.prototype, name)?.value as object | undefined;
     const path = handler && (Reflect.getMetadata(PATH_METADATA, handler) as string | string[] | undefined);
     if (path === undefined) return [];
-    return prefixes.flatMap((prefix) => listOf(path).map((each) => joined(prefix, each)));
+    return prefixes.flatMap((prefix) => listOf(path).map((each) => joinPathParts(prefix, each)));
   });
 }
 
 const listOf = (path: string | string[]) => (Array.isArray(path) ? path : [path]);
-const joined = (...parts: string[]) => `/${parts.flatMap((part) => part.split('/').filter(Boolean)).join('/')}`;
+const joinPathParts = (...parts: string[]) => `/${parts.flatMap((part) => part.split('/').filter(Boolean)).join('/')}`;
 
 describe('the table of API paths', () => {
-  const served = Object.entries(apps).flatMap(([app, module]) => pathsOf(module).map((path) => ({ app, path })));
+  const served = Object.entries(apps).flatMap(([app, module]) =>
+    listModulePaths(module).map((path) => ({ app, path })),
+  );
 
   it('the table of API paths assigns each path to the app that serves it', () => {
     const elsewhere = served.filter(({ app, path }) => findOwnerApp(path.replaceAll(/:\w+/g, 'x')) !== app);

@@ -15,7 +15,7 @@ export function listCallers(tenant: Tenant, access: Access): { admitted: HttpCli
   return { admitted, refused };
 }
 
-/** Inserts the settings that an organization need not have, so that the routes that read them find some. */
+/** Inserts the optional settings of an organization, so that the routes that read them find some. */
 export async function insertOwnSettings(database: Harness['db'], organizationId: string): Promise<void> {
   await database.query(
     'system',

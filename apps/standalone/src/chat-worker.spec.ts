@@ -29,23 +29,23 @@ describe('a chat about an agent with a real worker', () => {
   beforeEach(() => pilot.model.reset());
   afterEach(() => expect(pilot.model.faults).toEqual([]));
 
-  const path = () => `/api/agents/${pilot.agentId}`;
-  const chat = (message: string, more: object = {}) =>
-    pilot.tenant.as.admin.post(`${path()}/chat`, { message, ...more });
+  const getAgentPath = () => `/api/agents/${pilot.agentId}`;
+  const sendChatMessage = (message: string, more: object = {}) =>
+    pilot.tenant.as.admin.post(`${getAgentPath()}/chat`, { message, ...more });
 
   it('a chat runs a snippet on the agent and returns its output to the model as untrusted', async () => {
     pilot.model.addResponses(
       { toolCalls: [{ name: 'run_snippet', arguments: { code: 'print(6 * 7)' } }] },
       'It is 42.',
     );
-    const { status, body } = await chat('What is six times seven?', { autoConfirm: true });
+    const { status, body } = await sendChatMessage('What is six times seven?', { autoConfirm: true });
     expect([status, body.reply]).toEqual([200, 'It is 42.']);
     expect(body.toolCalls).toMatchObject([{ tool: 'run_snippet', status: 'done', result: { output: '42\n' } }]);
     const toolOutput = pilot.model.calls[1]!.lastText;
     expect(toolOutput).toMatch(/^Untrusted output/);
     expect(toolOutput).toContain('42');
     const { commandId } = body.toolCalls[0].result;
-    const stored = await pilot.tenant.api.get(`${path()}/run-snippet/status?commandId=${commandId}`);
+    const stored = await pilot.tenant.api.get(`${getAgentPath()}/run-snippet/status?commandId=${commandId}`);
     expect(stored.body).toMatchObject({ status: 'success', output: '42\n' });
   });
 
@@ -54,10 +54,10 @@ describe('a chat about an agent with a real worker', () => {
       { toolCalls: [{ name: 'run_snippet', arguments: { code: 'print("done")' } }] },
       'Shall I?',
     );
-    const { body } = await chat('Print done');
+    const { body } = await sendChatMessage('Print done');
     const [{ status, confirmationId }] = body.toolCalls;
     expect(status).toBe('needs_confirmation');
-    const decided = await pilot.tenant.as.admin.post(`${path()}/manage`, { confirmationId, approve: true });
+    const decided = await pilot.tenant.as.admin.post(`${getAgentPath()}/manage`, { confirmationId, approve: true });
     expect(decided).toMatchObject({ status: 200, body: { status: 'done', result: { output: 'done\n' } } });
   });
 
@@ -67,7 +67,7 @@ describe('a chat about an agent with a real worker', () => {
       { toolCalls: [{ name: 'read_file', arguments: { path: `${runFolder}/note.txt` } }] },
       'The claim was paid.',
     );
-    const { body } = await chat('What did the run note?');
+    const { body } = await sendChatMessage('What did the run note?');
     expect(body.toolCalls.map(({ status }: { status: string }) => status)).toEqual(['done', 'done']);
     expect(JSON.stringify(body.toolCalls[0].result)).toContain('note.txt');
     expect(JSON.stringify(body.toolCalls[1].result)).toContain('The claim was paid.');
@@ -80,7 +80,7 @@ describe('a chat about an agent with a real worker', () => {
     const workflowId = workflows.workflows[0].id as string;
     pilot.model.addResponses({ toolCalls: [{ name: 'run_workflow', arguments: { workflowId } }] }, 'It is queued.');
     const { url, headers } = pilot.tenant.as.admin;
-    const response = await fetch(`${url}${path()}/chat/stream`, {
+    const response = await fetch(`${url}${getAgentPath()}/chat/stream`, {
       ...{ method: 'POST', headers: { 'content-type': 'application/json', ...headers } },
       body: JSON.stringify({ message: 'Run it again', autoConfirm: true }),
     });

@@ -17,7 +17,8 @@ describe('codes that arrive without a person', () => {
 
   describe('a TOTP secret in the vault', () => {
     const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
-    const totp = (jobId: string, key = 'DD_TOTP') => pilot.tenant.worker.post(`/api/jobs/${jobId}/totp`, { key });
+    const requestTotp = (jobId: string, key = 'DD_TOTP') =>
+      pilot.tenant.worker.post(`/api/jobs/${jobId}/totp`, { key });
 
     beforeAll(async () => {
       const value = `otpauth://totp/Payer:us?secret=${secret}&period=2&digits=8`;
@@ -37,7 +38,7 @@ muster.result([len(code), code, [name for name, value in os.environ.items() if n
 
     it('a run that does not name a TOTP secret in its vault keys gets no code', async () => {
       const { id } = await running();
-      const refused = await totp(id);
+      const refused = await requestTotp(id);
       expect([refused.status, refused.body.detail]).toEqual([404, expect.stringMatching('DD_TOTP in its vaultKeys')]);
     });
 
@@ -50,41 +51,41 @@ muster.result([len(code), code, [name for name, value in os.environ.items() if n
     it('a TOTP code is returned to one run only, and not before the code is valid', async () => {
       const vaultKeys = ['DD_TOTP', 'PORTAL_PASSWORD'];
       const [one, two] = [await running({ vaultKeys }), await running({ vaultKeys })];
-      const responses = await Promise.all([totp(one.id), totp(two.id)]);
+      const responses = await Promise.all([requestTotp(one.id), requestTotp(two.id)]);
       const [first, second] = responses.map(({ body }) => body).sort((a, b) => a.validFrom.localeCompare(b.validFrom));
       expect(first.code).not.toBe(second.code);
       expect(Date.parse(first.expiresAt) - Date.parse(first.validFrom)).toBe(2000);
       expect(Date.parse(second.validFrom)).toBeGreaterThanOrEqual(Date.parse(first.expiresAt));
       expect(Date.parse(second.validFrom)).toBeLessThanOrEqual(Date.now());
-      expect((await totp(one.id, 'PORTAL_PASSWORD')).status).toBe(404);
+      expect((await requestTotp(one.id, 'PORTAL_PASSWORD')).status).toBe(404);
       const wrong = await pilot.tenant.as.admin.put('/api/vault/BAD', { kind: 'totp', value: 'not base32!' });
       expect(wrong.status).toBe(400);
     });
   });
 
   describe('an inbound address', () => {
-    const make = async (more: object = {}) => {
+    const createInboundCode = async (more: object = {}) => {
       const created = await pilot.tenant.as.admin.post('/api/inbound-codes', { name: newId(), ...more });
       expect(created.status).toBe(201);
       return created.body as { id: string; name: string; url: string; secret: string };
     };
-    const post = async (url: string, body: string | Buffer, headers: Record<string, string>) => {
+    const postRawBody = async (url: string, body: string | Buffer, headers: Record<string, string>) => {
       const path = new URL(url).pathname;
       const sent = await fetch(pilot.harness.url + path, { method: 'POST', body: body as string, headers });
       return { status: sent.status, body: (await sent.json()) as any };
     };
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
-    const seconds = () => String(Math.floor(Date.now() / 1000));
+    const getEpochSeconds = () => String(Math.floor(Date.now() / 1000));
     const postSigned = (
       { url, secret }: { url: string; secret: string },
       text: string,
-      { from = 'payer', t = seconds() }: { from?: string; t?: string } = {},
+      { from = 'payer', t = getEpochSeconds() }: { from?: string; t?: string } = {},
     ) => {
       const body = JSON.stringify({ from, text });
       const v1 = createHmac('sha256', secret).update(`${t}.${body}`).digest('hex');
-      return post(url, body, { 'content-type': 'application/json', 'x-service-signature': `t=${t},v1=${v1}` });
+      return postRawBody(url, body, { 'content-type': 'application/json', 'x-service-signature': `t=${t},v1=${v1}` });
     };
-    const waiting = async (inbound: string, more: object = {}) => {
+    const askForCode = async (inbound: string, more: object = {}) => {
       const { id } = await running();
       const question = await ask(id, { kind: 'code', inbound, ...more });
       expect(question.status).toBe(201);
@@ -93,10 +94,10 @@ muster.result([len(code), code, [name for name, value in os.environ.items() if n
     };
 
     it('a message to an inbound address answers only the oldest waiting question, even if the message is repeated', async () => {
-      const address = await make();
-      const [first, second] = [await waiting(address.name), await waiting(address.name)];
+      const address = await createInboundCode();
+      const [first, second] = [await askForCode(address.name), await askForCode(address.name)];
       // A replayed request has the same timestamp and therefore the same signature.
-      const t = seconds();
+      const t = getEpochSeconds();
       expect((await postSigned(address, 'Your code is 482913.', { t })).body).toEqual({ accepted: true });
       expect(await first.read()).toMatchObject({ status: 'answered', answer: '482913' });
       expect((await second.read()).status).toBe('open');
@@ -109,37 +110,37 @@ muster.result([len(code), code, [name for name, value in os.environ.items() if n
     });
 
     it('a code that arrived before a question never answers it, whatever asking time the script reports', async () => {
-      const address = await make({ pattern: 'PIN ([A-Z]{2}[0-9]{4})', senders: ['payer'] });
+      const address = await createInboundCode({ pattern: 'PIN ([A-Z]{2}[0-9]{4})', senders: ['payer'] });
       expect((await postSigned(address, 'PIN AB1234', { from: 'another sender' })).body.reason).toBe('sender');
       await postSigned(address, 'PIN AB1234');
-      expect((await waiting(address.name)).status).toBe('open');
+      expect((await askForCode(address.name)).status).toBe('open');
       const [{ sealed }] = await rows(
         'SELECT sealed FROM inbound_message WHERE inbound_id = $1 AND sealed IS NOT NULL',
         address.id,
       );
       expect(JSON.stringify(sealed)).not.toContain('AB1234');
-      const late = await waiting(address.name, { askedMsAgo: 60_000 });
+      const late = await askForCode(address.name, { askedMsAgo: 60_000 });
       expect([late.status, (await late.read()).status]).toEqual(['open', 'open']);
       const { messages } = (await pilot.tenant.as.admin.get(`/api/inbound-codes/${address.id}/messages`)).body;
       expect(messages).toMatchObject([{ code: 'AB1234' }]);
     });
 
     it('an inbound address accepts signatures of Twilio, Mailgun and SendGrid, and rejects wrong ones', async () => {
-      const twilio = await make({ gatewayKeys: { twilio: 'twilio-auth-token' } });
+      const twilio = await createInboundCode({ gatewayKeys: { twilio: 'twilio-auth-token' } });
       const sms = { From: '+15550100', Body: 'Code: 771204', MessageSid: 'SM1' };
       const url = `${pilot.harness.url}/api/inbound/${twilio.id}`;
       const signed = Object.entries(sms)
         .sort()
         .reduce((text, pair) => text + pair.join(''), url);
       const mac = createHmac('sha1', 'twilio-auth-token').update(signed).digest('base64');
-      const question = await waiting(twilio.name);
+      const question = await askForCode(twilio.name);
       const sms64 = { ...form, 'x-twilio-signature': mac };
-      expect((await post(url, String(new URLSearchParams({ ...sms, Body: '0000' })), sms64)).status).toBe(401);
-      expect((await post(url, String(new URLSearchParams(sms)), sms64)).body).toEqual({ accepted: true });
+      expect((await postRawBody(url, String(new URLSearchParams({ ...sms, Body: '0000' })), sms64)).status).toBe(401);
+      expect((await postRawBody(url, String(new URLSearchParams(sms)), sms64)).body).toEqual({ accepted: true });
       expect((await question.read()).answer).toBe('771204');
 
-      const mailgun = await make({ gatewayKeys: { mailgun: 'mailgun-signing-key' } });
-      const mail = (timestamp = seconds(), key = 'mailgun-signing-key') => {
+      const mailgun = await createInboundCode({ gatewayKeys: { mailgun: 'mailgun-signing-key' } });
+      const buildSignedMail = (timestamp = getEpochSeconds(), key = 'mailgun-signing-key') => {
         const token = newId();
         const signature = createHmac('sha256', key)
           .update(timestamp + token)
@@ -147,14 +148,19 @@ muster.result([len(code), code, [name for name, value in os.environ.items() if n
         const fields = { from: 'Payer <codes@payer.test>', subject: 'Code', 'body-plain': 'It is 55512' };
         return String(new URLSearchParams({ ...fields, timestamp, token, signature }));
       };
-      const second = await waiting(mailgun.name);
-      expect((await post(mailgun.url, mail('1700000000'), form)).status).toBe(401);
-      // The key of a gateway signs only its own form, and an address without the key of a gateway refuses its messages.
+      const second = await askForCode(mailgun.name);
+      expect((await postRawBody(mailgun.url, buildSignedMail('1700000000'), form)).status).toBe(401);
+      // The key of a gateway is valid only for messages in the format of that gateway. An inbound address without the
+      // key of a gateway refuses the messages of that gateway.
       const signedJson = await postSigned({ ...mailgun, secret: 'mailgun-signing-key' }, 'Code: 55512');
-      const signedForms = [mail(), mail(seconds(), twilio.secret), mail(seconds(), 'twilio-auth-token')];
-      const refusals = await Promise.all(signedForms.map((body) => post(twilio.url, body, form)));
+      const signedForms = [
+        buildSignedMail(),
+        buildSignedMail(getEpochSeconds(), twilio.secret),
+        buildSignedMail(getEpochSeconds(), 'twilio-auth-token'),
+      ];
+      const refusals = await Promise.all(signedForms.map((body) => postRawBody(twilio.url, body, form)));
       expect([signedJson, ...refusals].map(({ status }) => status)).toEqual([401, 401, 401, 401]);
-      expect((await post(mailgun.url, mail(), form)).status).toBe(200);
+      expect((await postRawBody(mailgun.url, buildSignedMail(), form)).status).toBe(200);
       expect((await second.read()).answer).toBe('55512');
 
       const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -162,7 +168,7 @@ muster.result([len(code), code, [name for name, value in os.environ.items() if n
       const body = { name: newId(), gatewayKeys: { sendgrid: sendgridKey.slice(4) } };
       const refused = await pilot.tenant.as.admin.post('/api/inbound-codes', body);
       expect([refused.status, refused.body.errors?.[0].field]).toEqual([400, 'gatewayKeys.sendgrid']);
-      const sendgrid = await make({ gatewayKeys: { sendgrid: sendgridKey } });
+      const sendgrid = await createInboundCode({ gatewayKeys: { sendgrid: sendgridKey } });
       const multipart = new FormData();
       for (const [name, value] of [
         ['from', 'codes@payer.test'],
@@ -173,17 +179,17 @@ muster.result([len(code), code, [name for name, value in os.environ.items() if n
       }
       const request = new Request('http://x', { method: 'POST', body: multipart });
       const bytes = Buffer.from(await request.clone().arrayBuffer());
-      const timestamp = seconds();
+      const timestamp = getEpochSeconds();
       const signature = sign('sha256', Buffer.concat([Buffer.from(timestamp), bytes]), privateKey).toString('base64');
-      const third = await waiting(sendgrid.name);
+      const third = await askForCode(sendgrid.name);
       const headers = {
         'content-type': request.headers.get('content-type')!,
         'x-twilio-email-event-webhook-timestamp': timestamp,
       };
       const name = 'x-twilio-email-event-webhook-signature';
       const forged = sign('sha256', bytes, privateKey).toString('base64');
-      expect((await post(sendgrid.url, bytes, { ...headers, [name]: forged })).status).toBe(401);
-      expect((await post(sendgrid.url, bytes, { ...headers, [name]: signature })).status).toBe(200);
+      expect((await postRawBody(sendgrid.url, bytes, { ...headers, [name]: forged })).status).toBe(401);
+      expect((await postRawBody(sendgrid.url, bytes, { ...headers, [name]: signature })).status).toBe(200);
       expect((await third.read()).answer).toBe('90210');
 
       for (const id of [twilio.id, newId()]) {
@@ -193,10 +199,10 @@ muster.result([len(code), code, [name for name, value in os.environ.items() if n
     });
 
     it('an admin can read messages that no question used while they are stored, and each read is audited', async () => {
-      const address = await make();
+      const address = await createInboundCode();
       const path = `/api/inbound-codes/${address.id}/messages`;
       const { as } = pilot.tenant;
-      await waiting(address.name);
+      await askForCode(address.name);
       await postSigned(address, 'Your code is 111111.');
       await postSigned(address, 'Your code is 482913.', { from: '+15550100' });
       const { status, body } = await as.admin.get(path);
@@ -227,7 +233,7 @@ muster.result([len(code), code, [name for name, value in os.environ.items() if n
     });
 
     it('an inbound address accepts 60 messages per minute, each of up to 64 KiB', async () => {
-      const address = await make();
+      const address = await createInboundCode();
       expect((await postSigned(address, 'x'.repeat(66_000))).status).toBe(413);
       await rows(
         `INSERT INTO inbound_message (inbound_id, fingerprint, organization_id)

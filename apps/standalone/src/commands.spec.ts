@@ -6,13 +6,13 @@ describe('commands', () => {
   let harness: Harness;
   let machines: FakeMachines;
   let tenant: Tenant;
-  const sql = (text: string, values?: unknown[]) => machines.querySql(text, values);
-  const online = (options?: { tunnel?: boolean }) => machines.makeOnlineAgent(options);
-  const snippet = (id: string, code?: string, more?: object, client?: HttpClient) =>
+  const querySql = (text: string, values?: unknown[]) => machines.querySql(text, values);
+  const makeOnlineAgent = (options?: { tunnel?: boolean }) => machines.makeOnlineAgent(options);
+  const runSnippet = (id: string, code?: string, more?: object, client?: HttpClient) =>
     machines.runSnippet(id, code, more, client);
-  const statusOf = (id: string, commandId: string) => machines.readCommandStatus(id, commandId);
-  const rowOf = (commandId: string) => machines.readCommandRow(commandId);
-  const result = (client: HttpClient, id: string, commandId: string, body: object) =>
+  const readCommandStatus = (id: string, commandId: string) => machines.readCommandStatus(id, commandId);
+  const readCommandRow = (commandId: string) => machines.readCommandRow(commandId);
+  const postResult = (client: HttpClient, id: string, commandId: string, body: object) =>
     client.post(`/api/agents/${id}/commands/${commandId}/result`, body);
 
   beforeAll(async () => {
@@ -27,8 +27,8 @@ describe('commands', () => {
   });
 
   it('a command is pushed, signed and with everything that the worker needs, and ends with its result', async () => {
-    const { id, client, worker, workerKey, signingSecret } = await online();
-    const started = await snippet(id, 'print(6 * 7)', { timeoutMs: 60_000 });
+    const { id, client, worker, workerKey, signingSecret } = await makeOnlineAgent();
+    const started = await runSnippet(id, 'print(6 * 7)', { timeoutMs: 60_000 });
     expect(started.status).toBe(202);
     const { commandId } = started.body;
     expect(started.headers.get('location')).toBe(`/api/agents/${id}/run-snippet/status?commandId=${commandId}`);
@@ -50,35 +50,36 @@ describe('commands', () => {
       },
       payload: { code: 'print(6 * 7)', timeoutMs: 60_000, secretNames: [] },
     });
-    const taken = await waitFor('the acknowledgement', async () => (await rowOf(commandId)).takenAt);
+    const taken = await waitFor('the acknowledgement', async () => (await readCommandRow(commandId)).takenAt);
     expect(taken).toBeInstanceOf(Date);
-    expect(await statusOf(id, commandId)).toEqual({ status: 'pending' });
-    const ended = await result(client, id, commandId, {
+    expect(await readCommandStatus(id, commandId)).toEqual({ status: 'pending' });
+    const ended = await postResult(client, id, commandId, {
       status: 'success',
       output: '42\n',
       exitCode: 0,
       newer: 'field',
     });
     expect([ended.status, ended.body]).toEqual([200, { accepted: true }]);
-    expect(await statusOf(id, commandId)).toEqual({ status: 'success', output: '42\n' });
+    expect(await readCommandStatus(id, commandId)).toEqual({ status: 'success', output: '42\n' });
     expect(worker.refused).toBe(0);
-    const stored = JSON.stringify([await rowOf(commandId), await sql('SELECT * FROM outbox')]) + harness.logs.join('');
+    const stored =
+      JSON.stringify([await readCommandRow(commandId), await querySql('SELECT * FROM outbox')]) + harness.logs.join('');
     for (const hidden of [workerKey, signingSecret]) expect(stored).not.toContain(hidden);
   });
 
   it('a pushed command is not signed with the secret of another agent', async () => {
-    const [{ id, worker }, other] = [await online(), await online()];
+    const [{ id, worker }, other] = [await makeOnlineAgent(), await makeOnlineAgent()];
     worker.signingSecret = other.signingSecret;
-    const { commandId } = (await snippet(id)).body;
+    const { commandId } = (await runSnippet(id)).body;
     await waitFor('the refused push', () => worker.refused > 0);
-    expect([worker.received, (await rowOf(commandId)).takenAt]).toEqual([[], null]);
+    expect([worker.received, (await readCommandRow(commandId)).takenAt]).toEqual([[], null]);
   });
 
   it('only the first result of a command is stored, even if several arrive at once', async () => {
-    const { id, client } = await online();
-    const { commandId } = (await snippet(id)).body;
+    const { id, client } = await makeOnlineAgent();
+    const { commandId } = (await runSnippet(id)).body;
     const answers = await Promise.all(
-      ['a', 'b', 'c', 'd'].map((output) => result(client, id, commandId, { status: 'success', output })),
+      ['a', 'b', 'c', 'd'].map((output) => postResult(client, id, commandId, { status: 'success', output })),
     );
     const accepted = answers.filter(({ body }) => body.accepted);
     expect(accepted).toHaveLength(1);
@@ -86,74 +87,76 @@ describe('commands', () => {
       expect(status).toBe(200);
       if (!body.accepted) expect(body.reason).toBe('already finished');
     }
-    const first = await statusOf(id, commandId);
-    await result(client, id, commandId, { status: 'failed', error: 'late' });
-    expect(await statusOf(id, commandId)).toEqual(first);
+    const first = await readCommandStatus(id, commandId);
+    await postResult(client, id, commandId, { status: 'failed', error: 'late' });
+    expect(await readCommandStatus(id, commandId)).toEqual(first);
     expect((await client.post(`/api/agents/${id}/commands/${commandId}/ack`)).body.accepted).toBe(false);
   });
 
   it('a failed command returns its error and its output', async () => {
-    const { id, client } = await online();
-    const { commandId } = (await snippet(id)).body;
-    await result(client, id, commandId, { status: 'failed', error: 'NameError', exitCode: 1, output: 'so far' });
-    expect(await statusOf(id, commandId)).toEqual({ status: 'failed', output: 'so far', error: 'NameError' });
+    const { id, client } = await makeOnlineAgent();
+    const { commandId } = (await runSnippet(id)).body;
+    await postResult(client, id, commandId, { status: 'failed', error: 'NameError', exitCode: 1, output: 'so far' });
+    expect(await readCommandStatus(id, commandId)).toEqual({ status: 'failed', output: 'so far', error: 'NameError' });
   });
 
   it('a command stores up to 4 MiB of output, an object as JSON, and larger output is refused', async () => {
-    const { id, client } = await online();
+    const { id, client } = await makeOnlineAgent();
     const large = `${'"ü":\n'.repeat(699_050)}four`;
-    const one = (await snippet(id)).body.commandId;
-    expect((await result(client, id, one, { status: 'success', output: `${large}x` })).status).toBe(413);
-    expect((await result(client, id, one, { status: 'success', output: large })).body).toEqual({ accepted: true });
-    expect((await statusOf(id, one)).output).toBe(large);
-    const two = (await snippet(id)).body.commandId;
-    expect((await result(client, id, two, { status: 'success', output: ['a'] })).status).toBe(400);
-    expect((await result(client, id, two, { status: 'success', output: { remaining: 0 } })).body.accepted).toBe(true);
-    expect((await statusOf(id, two)).output).toBe('{"remaining":0}');
-    expect((await result(client, id, two, { status: 'success', output: 'x'.repeat(5_300_000) })).status).toBe(413);
+    const one = (await runSnippet(id)).body.commandId;
+    expect((await postResult(client, id, one, { status: 'success', output: `${large}x` })).status).toBe(413);
+    expect((await postResult(client, id, one, { status: 'success', output: large })).body).toEqual({ accepted: true });
+    expect((await readCommandStatus(id, one)).output).toBe(large);
+    const two = (await runSnippet(id)).body.commandId;
+    expect((await postResult(client, id, two, { status: 'success', output: ['a'] })).status).toBe(400);
+    expect((await postResult(client, id, two, { status: 'success', output: { remaining: 0 } })).body.accepted).toBe(
+      true,
+    );
+    expect((await readCommandStatus(id, two)).output).toBe('{"remaining":0}');
+    expect((await postResult(client, id, two, { status: 'success', output: 'x'.repeat(5_300_000) })).status).toBe(413);
   });
 
   describe('delivery by push', () => {
     it('a command is pushed again with the same id until the worker accepts it', async () => {
-      const { id, worker } = await online();
+      const { id, worker } = await makeOnlineAgent();
       const answers = [500, 409, 202];
       worker.answer = () => answers.shift() ?? 200;
-      const { commandId } = (await snippet(id)).body;
+      const { commandId } = (await runSnippet(id)).body;
       await waitFor('the third push', () => worker.received.length === 3);
-      await waitFor('the acknowledgement', async () => (await rowOf(commandId)).takenAt);
+      await waitFor('the acknowledgement', async () => (await readCommandRow(commandId)).takenAt);
       expect(new Set(worker.received.map((command) => command.commandId))).toEqual(new Set([commandId]));
-      expect(await rowOf(commandId)).toMatchObject({ pushes: 3, pushError: null, nextPushAt: null });
+      expect(await readCommandRow(commandId)).toMatchObject({ pushes: 3, pushError: null, nextPushAt: null });
     });
 
     it('a command stores the error of its last push', async () => {
-      const { id, worker } = await online();
+      const { id, worker } = await makeOnlineAgent();
       worker.answer = () => 503;
-      const { commandId } = (await snippet(id)).body;
-      await waitFor('the error', async () => (await rowOf(commandId)).pushError === 'the worker answered 503');
-      expect((await rowOf(commandId)).takenAt).toBeNull();
+      const { commandId } = (await runSnippet(id)).body;
+      await waitFor('the error', async () => (await readCommandRow(commandId)).pushError === 'the worker answered 503');
+      expect((await readCommandRow(commandId)).takenAt).toBeNull();
     });
 
     it('a command is pushed once, even if the worker is slow to answer', async () => {
-      const { id, worker } = await online();
+      const { id, worker } = await makeOnlineAgent();
       worker.answer = () => new Promise((resolve) => setTimeout(() => resolve(202), 300));
-      const { commandId } = (await snippet(id)).body;
-      await waitFor('the acknowledgement', async () => (await rowOf(commandId)).takenAt);
+      const { commandId } = (await runSnippet(id)).body;
+      await waitFor('the acknowledgement', async () => (await readCommandRow(commandId)).takenAt);
       expect(worker.received).toHaveLength(1);
     });
 
     it('a push that is answered with 200 counts as acknowledged, because the worker has the command', async () => {
-      const { id, worker } = await online();
+      const { id, worker } = await makeOnlineAgent();
       worker.answer = () => 200;
-      const { commandId } = (await snippet(id)).body;
-      await waitFor('the acknowledgement', async () => (await rowOf(commandId)).takenAt);
+      const { commandId } = (await runSnippet(id)).body;
+      await waitFor('the acknowledgement', async () => (await readCommandRow(commandId)).takenAt);
     });
 
     it('a command is never pushed to a private address that a worker reports as its tunnel', async () => {
-      const { id, client, bootId } = await online();
+      const { id, client, bootId } = await makeOnlineAgent();
       for (const tunnelHostname of ['http://169.254.169.254', 'http://10.0.0.1:9', 'http://[::1]:9']) {
         await client.post('/api/agent/heartbeat', { agentId: id, bootId, tunnelHostname });
-        const { commandId } = (await snippet(id)).body;
-        const refusal = await waitFor('the refusal', async () => (await rowOf(commandId)).pushError);
+        const { commandId } = (await runSnippet(id)).body;
+        const refusal = await waitFor('the refusal', async () => (await readCommandRow(commandId)).pushError);
         expect(refusal).toContain('is not a public address');
       }
     });
@@ -161,26 +164,26 @@ describe('commands', () => {
 
   describe('delivery by poll', () => {
     it('a poll returns commands, oldest first, until the worker acknowledges them', async () => {
-      const { id, client, workerKey } = await online({ tunnel: false });
+      const { id, client, workerKey } = await makeOnlineAgent({ tunnel: false });
       const ids = [];
-      for (let i = 0; i < 3; i += 1) ids.push((await snippet(id, `print(${i})`)).body.commandId);
-      const poll = async () => (await client.get(`/api/agents/${id}/commands`)).body.commands;
-      const commands = await poll();
+      for (let i = 0; i < 3; i += 1) ids.push((await runSnippet(id, `print(${i})`)).body.commandId);
+      const pollCommands = async () => (await client.get(`/api/agents/${id}/commands`)).body.commands;
+      const commands = await pollCommands();
       expect(commands.map(({ commandId }: { commandId: string }) => commandId)).toEqual(ids);
       expect(commands[0].env.SERVICE_API_KEY).toBe(workerKey);
-      expect(await poll()).toHaveLength(3);
+      expect(await pollCommands()).toHaveLength(3);
       const ack = await client.post(`/api/agents/${id}/commands/${ids[0]}/ack`);
       expect([ack.status, ack.body]).toEqual([200, { accepted: true }]);
-      await result(client, id, ids[1], { status: 'success' });
-      expect((await poll()).map(({ commandId }: { commandId: string }) => commandId)).toEqual([ids[2]]);
+      await postResult(client, id, ids[1], { status: 'success' });
+      expect((await pollCommands()).map(({ commandId }: { commandId: string }) => commandId)).toEqual([ids[2]]);
     });
 
     it('a waiting poll is answered as soon as a command is created', async () => {
-      const { id, client } = await online({ tunnel: false });
+      const { id, client } = await makeOnlineAgent({ tunnel: false });
       const waiting = client.get(`/api/agents/${id}/commands?wait=20`);
       await new Promise((resolve) => setTimeout(resolve, 300));
       const began = Date.now();
-      const { commandId } = (await snippet(id)).body;
+      const { commandId } = (await runSnippet(id)).body;
       const { body } = await waiting;
       expect(body.commands.map((command: any) => command.commandId)).toEqual([commandId]);
       expect(Date.now() - began).toBeLessThan(15_000);
@@ -194,22 +197,22 @@ describe('commands', () => {
           await limitedMachines.makeOnlineAgent({ tunnel: false }),
           await limitedMachines.makeOnlineAgent({ tunnel: false }),
         ];
-        const poll = ({ id, client }: { id: string; client: HttpClient }, wait: number) =>
+        const pollCommandsOf = ({ id, client }: { id: string; client: HttpClient }, wait: number) =>
           client.get(`/api/agents/${id}/commands?wait=${wait}`);
-        const first = poll(machines[0]!, 5);
-        const gauge = async () =>
+        const first = pollCommandsOf(machines[0]!, 5);
+        const isPollOpen = async () =>
           /muster_open_streams\{kind="commands"\} 1/.test(await few.app.metrics.registry.metrics());
-        await waitFor('the poll', gauge);
-        const second = await poll(machines[1]!, 5);
+        await waitFor('the poll', isPollOpen);
+        const second = await pollCommandsOf(machines[1]!, 5);
         expect([second.status, second.body.code, second.headers.get('retry-after')]).toEqual([
           429,
           'rate_limited',
           '5',
         ]);
-        expect((await poll(machines[1]!, 0)).status).toBe(200);
-        expect((await poll(await otherMachines.makeOnlineAgent({ tunnel: false }), 1)).status).toBe(200);
+        expect((await pollCommandsOf(machines[1]!, 0)).status).toBe(200);
+        expect((await pollCommandsOf(await otherMachines.makeOnlineAgent({ tunnel: false }), 1)).status).toBe(200);
         expect((await first).status).toBe(200);
-        expect((await poll(machines[1]!, 1)).status).toBe(200);
+        expect((await pollCommandsOf(machines[1]!, 1)).status).toBe(200);
       } finally {
         await few.close();
         await Promise.all([limitedMachines.close(), otherMachines.close()]);
@@ -217,10 +220,10 @@ describe('commands', () => {
     });
 
     it('a waiting poll finds a command even if its notification is lost', async () => {
-      const { id, client } = await online({ tunnel: false });
+      const { id, client } = await makeOnlineAgent({ tunnel: false });
       const waiting = client.get(`/api/agents/${id}/commands?wait=10`);
       await new Promise((resolve) => setTimeout(resolve, 200));
-      await sql(
+      await querySql(
         `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, deadline, next_push_at)
          VALUES ($1, $2, $3, 'snippet', '{}', now() + interval '1 minute', NULL)`,
         [newId(), tenant.organizationId, id],
@@ -229,7 +232,7 @@ describe('commands', () => {
     });
 
     it('a poll without commands is answered when its wait ends', async () => {
-      const { id, client } = await online({ tunnel: false });
+      const { id, client } = await makeOnlineAgent({ tunnel: false });
       const began = Date.now();
       expect((await client.get(`/api/agents/${id}/commands?wait=1`)).body).toEqual({ commands: [] });
       expect(Date.now() - began).toBeGreaterThan(950);
@@ -240,9 +243,9 @@ describe('commands', () => {
   });
 
   it('a command cannot be polled, acknowledged or finished with the key of another client', async () => {
-    const [own, sibling] = [await online({ tunnel: false }), await online({ tunnel: false })];
+    const [own, sibling] = [await makeOnlineAgent({ tunnel: false }), await makeOnlineAgent({ tunnel: false })];
     const otherTenant = await harness.makeTenant();
-    const { commandId } = (await snippet(own.id)).body;
+    const { commandId } = (await runSnippet(own.id)).body;
     for (const [client, status] of [
       [sibling.client, 403],
       [otherTenant.worker, 404],
@@ -251,62 +254,65 @@ describe('commands', () => {
     ] as const) {
       expect((await client.get(`/api/agents/${own.id}/commands`)).status).toBe(status);
       expect((await client.post(`/api/agents/${own.id}/commands/${commandId}/ack`)).status).toBe(status);
-      expect((await result(client, own.id, commandId, { status: 'success' })).status).toBe(status);
+      expect((await postResult(client, own.id, commandId, { status: 'success' })).status).toBe(status);
     }
-    expect((await result(sibling.client, sibling.id, commandId, { status: 'success' })).status).toBe(404);
+    expect((await postResult(sibling.client, sibling.id, commandId, { status: 'success' })).status).toBe(404);
     expect((await otherTenant.api.get(`/api/agents/${own.id}/run-snippet/status?commandId=${commandId}`)).status).toBe(
       404,
     );
     const path = `/api/agents/${sibling.id}/run-snippet/status?commandId=${commandId}`;
     expect((await tenant.api.get(path)).body.code).toBe('not_found');
-    expect(await rowOf(commandId)).toMatchObject({ status: 'pending', takenAt: null });
-    expect((await result(tenant.worker, own.id, commandId, { status: 'success' })).body.accepted).toBe(true);
+    expect(await readCommandRow(commandId)).toMatchObject({ status: 'pending', takenAt: null });
+    expect((await postResult(tenant.worker, own.id, commandId, { status: 'success' })).body.accepted).toBe(true);
   });
 
   it('a command past its deadline fails and ignores late results, except the command of a run', async () => {
-    const { id, client } = await online({ tunnel: false });
-    const [untaken, taken] = [(await snippet(id)).body.commandId, (await snippet(id)).body.commandId];
+    const { id, client } = await makeOnlineAgent({ tunnel: false });
+    const [untaken, taken] = [(await runSnippet(id)).body.commandId, (await runSnippet(id)).body.commandId];
     await client.post(`/api/agents/${id}/commands/${taken}/ack`);
     const run = newId();
-    await sql(
+    await querySql(
       `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, deadline)
        VALUES ($1, $2, $3, 'run', '{}', now() - interval '1 s')`,
       [run, tenant.organizationId, id],
     );
-    await sql(`UPDATE agent_command SET deadline = now() - interval '1 s' WHERE id = ANY($1)`, [[untaken, taken]]);
+    await querySql(`UPDATE agent_command SET deadline = now() - interval '1 s' WHERE id = ANY($1)`, [[untaken, taken]]);
     for (const commandId of [untaken, taken]) {
-      await waitFor('the command to fail', async () => (await statusOf(id, commandId)).status === 'failed');
-      expect((await statusOf(id, commandId)).code).toBe('execution_timeout');
-      expect((await result(client, id, commandId, { status: 'success' })).body.accepted).toBe(false);
+      await waitFor('the command to fail', async () => (await readCommandStatus(id, commandId)).status === 'failed');
+      expect((await readCommandStatus(id, commandId)).code).toBe('execution_timeout');
+      expect((await postResult(client, id, commandId, { status: 'success' })).body.accepted).toBe(false);
     }
-    await waitFor('the pushes to stop', async () => (await rowOf(run)).nextPushAt === null);
-    expect((await rowOf(run)).status).toBe('pending');
+    await waitFor('the pushes to stop', async () => (await readCommandRow(run)).nextPushAt === null);
+    expect((await readCommandRow(run)).status).toBe('pending');
   });
 
   it('a command gets its secrets at delivery; a snippet whose secret is not in the vault fails', async () => {
-    const { id, worker } = await online();
+    const { id, worker } = await makeOnlineAgent();
     await tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: 'hunter2-of-the-vault' });
-    const insert = (commandId: string, kind: string, keys: string[]) =>
-      sql(
+    const insertCommand = (commandId: string, kind: string, keys: string[]) =>
+      querySql(
         `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, vault_keys, deadline)
          VALUES ($1, $2, $3, $4, '{}', $5, now() + interval '1 minute')`,
         [commandId, tenant.organizationId, id, kind, keys],
       );
     const [whole, lacking, run] = [newId(), newId(), newId()];
-    await insert(whole, 'snippet', ['PORTAL_PASSWORD']);
-    await insert(lacking, 'snippet', ['PORTAL_PASSWORD', 'NO_SUCH']);
-    await insert(run, 'run', ['NO_SUCH']);
+    await insertCommand(whole, 'snippet', ['PORTAL_PASSWORD']);
+    await insertCommand(lacking, 'snippet', ['PORTAL_PASSWORD', 'NO_SUCH']);
+    await insertCommand(run, 'run', ['NO_SUCH']);
     await waitFor('the push', () => worker.received.length === 1);
     expect(worker.received[0]).toMatchObject({
       commandId: whole,
       env: { PORTAL_PASSWORD: 'hunter2-of-the-vault' },
       payload: { secretNames: ['PORTAL_PASSWORD'] },
     });
-    await waitFor('the failure', async () => (await rowOf(lacking)).status === 'failed');
-    expect(await rowOf(lacking)).toMatchObject({ errorCode: 'secret_missing', error: 'The vault has no NO_SUCH.' });
-    await waitFor('the reason', async () => (await rowOf(run)).pushError === 'The vault has no NO_SUCH.');
-    expect((await rowOf(run)).status).toBe('pending');
-    const stored = JSON.stringify(await sql('SELECT * FROM agent_command')) + harness.logs.join('');
+    await waitFor('the failure', async () => (await readCommandRow(lacking)).status === 'failed');
+    expect(await readCommandRow(lacking)).toMatchObject({
+      errorCode: 'secret_missing',
+      error: 'The vault has no NO_SUCH.',
+    });
+    await waitFor('the reason', async () => (await readCommandRow(run)).pushError === 'The vault has no NO_SUCH.');
+    expect((await readCommandRow(run)).status).toBe('pending');
+    const stored = JSON.stringify(await querySql('SELECT * FROM agent_command')) + harness.logs.join('');
     expect(stored).not.toContain('hunter2-of-the-vault');
   });
 });

@@ -23,7 +23,7 @@ const workerProgram = resolve(__dirname, '../../../dist/apps/worker/src/main.js'
 interface File {
   key: string;
   put(): Promise<boolean>;
-  isThere(): Promise<boolean>;
+  isObjectStored(): Promise<boolean>;
 }
 
 describe('a deleted job', () => {
@@ -42,7 +42,7 @@ describe('a deleted job', () => {
     await machines.close();
   });
 
-  const sql = (text: string, values?: unknown[]) => machines.querySql(text, values);
+  const querySql = (text: string, values?: unknown[]) => machines.querySql(text, values);
   const deleteJob = (id: string, client: HttpClient = tenant.as.member) => client.delete(`/api/jobs/${id}`);
   const reportClaims = (id: string, client: HttpClient, signingSecret = machines.signingSecret) => {
     const body = JSON.stringify({ claimResults: [{ claimId: 'C-1', outcome: 'failed' }] });
@@ -52,31 +52,37 @@ describe('a deleted job', () => {
       .with({ 'x-service-signature': `t=${t},v1=${mac}` })
       .send('POST', `/api/jobs/${id}/claim-results`, body);
   };
-  const log = (jobId: string, seq: number) => ({ jobId, level: 'info', message: `line ${seq}`, timestamp: 1, seq });
+  const buildLogLine = (jobId: string, seq: number) => ({
+    jobId,
+    level: 'info',
+    message: `line ${seq}`,
+    timestamp: 1,
+    seq,
+  });
   /** Sends every kind of report that a worker can send about a job. */
   const sendAllReports = (id: string, agentId: string, client: HttpClient) => [
     client.post('/api/job-webhook', { jobId: id, status: 'running' }),
     client.post('/api/job-webhook', { jobId: id, progress: 7 }),
     client.post('/api/job-webhook', { jobId: id, status: 'completed', totalCostUsd: 3 }),
     client.post(`/api/agents/${agentId}/step-status`, { jobId: id, stepOrder: 1, status: 'passed' }),
-    client.post('/api/job-logs', { logs: [log(id, 1)] }),
+    client.post('/api/job-logs', { logs: [buildLogLine(id, 1)] }),
     reportClaims(id, client),
   ];
   /** Returns the table columns that still contain the job's id, except in the tables of usage and costs. */
-  const columnsWithJobId = async (id: string) => {
-    const tables = await sql(
+  const listColumnsWithId = async (id: string) => {
+    const tables = await querySql(
       `SELECT table_name AS name, column_name AS col FROM information_schema.columns
        WHERE table_schema = 'public' AND data_type = 'uuid' AND column_name IN ('job_id', 'last_run_job_id', 'retry_of')
          AND table_name NOT LIKE 'timeline_entry_%' AND table_name NOT IN ('usage_event', 'run_cost_component')`,
     );
     const left: string[] = [];
     for (const { name, col } of tables) {
-      if ((await sql(`SELECT FROM ${name} WHERE ${col} = $1`, [id])).length > 0) left.push(`${name}.${col}`);
+      if ((await querySql(`SELECT FROM ${name} WHERE ${col} = $1`, [id])).length > 0) left.push(`${name}.${col}`);
     }
     return left.sort();
   };
 
-  async function endedJob() {
+  async function makeEndedJob() {
     const { organizationId } = tenant;
     const { id: agentId, client } = await machines.makeOnlineAgent();
     const { id, workflowId } = await makeJob(harness.db, {
@@ -86,34 +92,34 @@ describe('a deleted job', () => {
       startedAt: new Date('2026-03-01T10:00:00Z'),
       finishedAt: new Date('2026-03-01T10:30:00Z'),
     });
-    await sql(
+    await querySql(
       `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key) VALUES ($1, 1, $2, 'passed', 1)`,
       [id, organizationId],
     );
-    await client.post('/api/job-logs', { logs: [log(id, 1)] });
+    await client.post('/api/job-logs', { logs: [buildLogLine(id, 1)] });
     await reportClaims(id, client);
     const files = [];
     for (const [filename, jobId] of [['a.png', id], ['b.png'], ['c.png']]) {
       const upload = { jobId, filename, contentType: 'image/png', size: 3 };
       const { body: ticket } = await client.post(`/api/agents/${agentId}/uploads`, upload);
-      const put = async () =>
+      const putScreenshot = async () =>
         (await fetch(ticket.uploadUrl, { method: 'PUT', headers: ticket.headers, body: 'png' })).ok;
-      expect(await put()).toBe(true);
-      const [artifact] = await sql('SELECT id FROM artifact WHERE storage_key = $1', [ticket.key]);
+      expect(await putScreenshot()).toBe(true);
+      const [artifact] = await querySql('SELECT id FROM artifact WHERE storage_key = $1', [ticket.key]);
       const { downloadUrl } = (await tenant.api.get(`/api/artifacts/${artifact.id}`)).body;
-      const isThere = async () => (await fetch(downloadUrl)).status !== 404;
-      expect(await isThere()).toBe(true);
-      files.push({ key: ticket.key as string, put, isThere });
+      const isObjectStored = async () => (await fetch(downloadUrl)).status !== 404;
+      expect(await isObjectStored()).toBe(true);
+      files.push({ key: ticket.key as string, put: putScreenshot, isObjectStored });
     }
     const [own, screenshot, other] = files as [File, File, File];
-    await sql('UPDATE job SET screenshot_key = $2 WHERE id = $1', [id, screenshot.key]);
+    await querySql('UPDATE job SET screenshot_key = $2 WHERE id = $1', [id, screenshot.key]);
     return { id, agentId, client, workflowId, own, screenshot, other };
   }
 
   it('the deletion of a job deletes its steps, logs, claims and files, but not its costs', async () => {
-    const { id, agentId, client, workflowId, own, screenshot, other } = await endedJob();
+    const { id, agentId, client, workflowId, own, screenshot, other } = await makeEndedJob();
     await client.post('/api/agents/' + agentId + '/step-status', { jobId: id, stepOrder: 2, status: 'passed' });
-    await sql(
+    await querySql(
       `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, message, job_id) VALUES ($1, 1000, $2, 'lifecycle', 'woken', $3)`,
       [agentId, tenant.organizationId, id],
     );
@@ -123,7 +129,7 @@ describe('a deleted job', () => {
       agentId,
       cronExpression: '0 6 1 1 *',
     });
-    await sql('UPDATE schedule SET last_run_job_id = $2 WHERE id = $1', [schedule.body.id, id]);
+    await querySql('UPDATE schedule SET last_run_job_id = $2 WHERE id = $1', [schedule.body.id, id]);
     const retry = await makeJob(harness.db, { organizationId: tenant.organizationId, retryOf: id });
 
     expect((await deleteJob(id)).status).toBe(204);
@@ -131,16 +137,19 @@ describe('a deleted job', () => {
     expect((await tenant.api.get(`/api/jobs/${id}/steps`)).status).toBe(404);
     expect((await tenant.api.get(`/api/schedules/${schedule.body.id}`)).body.lastRunJobId).toBeNull();
     expect((await tenant.api.get(`/api/jobs/${retry.id}`)).body.retryOf).toBeNull();
-    await waitFor('the objects to be removed', async () => !(await own.isThere()) && !(await screenshot.isThere()));
-    expect(await other.isThere()).toBe(true);
+    await waitFor(
+      'the objects to be removed',
+      async () => !(await own.isObjectStored()) && !(await screenshot.isObjectStored()),
+    );
+    expect(await other.isObjectStored()).toBe(true);
     // The removal stays pending, because an upload that was allowed before the deletion can still arrive.
-    expect(await columnsWithJobId(id)).toEqual(
+    expect(await listColumnsWithId(id)).toEqual(
       ['deleted_job.job_id', 'object_removal.job_id', 'timeline_entry.job_id'].sort(),
     );
-    const kinds = await sql('SELECT DISTINCT kind FROM timeline_entry WHERE job_id = $1', [id]);
+    const kinds = await querySql('SELECT DISTINCT kind FROM timeline_entry WHERE job_id = $1', [id]);
     expect(kinds).toEqual([{ kind: 'lifecycle' }]);
     expect(
-      await sql('SELECT sum(amount_micros)::int AS micros FROM run_cost_component WHERE job_id = $1', [id]),
+      await querySql('SELECT sum(amount_micros)::int AS micros FROM run_cost_component WHERE job_id = $1', [id]),
     ).toEqual([{ micros: 60_000 }]);
     const usage = await tenant.api.get('/api/usage?month=2026-03');
     expect(usage.body.spendUsd).toBeCloseTo(0.06, 6);
@@ -148,25 +157,25 @@ describe('a deleted job', () => {
   });
 
   it('an object that was uploaded after the deletion of its job is removed once uploads have expired', async () => {
-    const { id, own } = await endedJob();
+    const { id, own } = await makeEndedJob();
     expect((await deleteJob(id)).status).toBe(204);
-    await waitFor('the object to be removed', async () => !(await own.isThere()));
-    expect([await own.put(), await own.isThere()]).toEqual([true, true]);
-    await sql(`UPDATE object_removal SET last_arrival_at = now() - interval '1 second' WHERE job_id = $1`, [id]);
+    await waitFor('the object to be removed', async () => !(await own.isObjectStored()));
+    expect([await own.put(), await own.isObjectStored()]).toEqual([true, true]);
+    await querySql(`UPDATE object_removal SET last_arrival_at = now() - interval '1 second' WHERE job_id = $1`, [id]);
     await harness.db.transaction('system', (tx) =>
       tx.enqueue({ queue: 'metering', name: 'remove-objects', payload: { jobId: id } }),
     );
-    await waitFor('the late object to be removed', async () => !(await own.isThere()));
+    await waitFor('the late object to be removed', async () => !(await own.isObjectStored()));
     await waitFor(
       'the removal rows to be deleted',
-      async () => !(await columnsWithJobId(id)).includes('object_removal.job_id'),
+      async () => !(await listColumnsWithId(id)).includes('object_removal.job_id'),
     );
   });
 
   it('reports about a deleted job are answered with job_over to its organization’s workers and with 404 to all others', async () => {
-    const { id, agentId, client } = await endedJob();
+    const { id, agentId, client } = await makeEndedJob();
     expect((await deleteJob(id)).status).toBe(204);
-    const before = await columnsWithJobId(id);
+    const before = await listColumnsWithId(id);
     const answers = await Promise.all([
       ...sendAllReports(id, agentId, client),
       ...sendAllReports(id, agentId, tenant.worker),
@@ -176,7 +185,9 @@ describe('a deleted job', () => {
       expect([status, body]).toEqual([200, { accepted: false, reason: 'job_over' }]);
 
     const live = await makeJob(harness.db, { organizationId: tenant.organizationId, agentId, status: 'running' });
-    const mixed = await client.post('/api/job-logs', { logs: [log(id, 1), log(live.id, 1), log(live.id, 2)] });
+    const mixed = await client.post('/api/job-logs', {
+      logs: [buildLogLine(id, 1), buildLogLine(live.id, 1), buildLogLine(live.id, 2)],
+    });
     expect([mixed.status, mixed.body]).toEqual([200, { accepted: 2 }]);
 
     const other = await harness.makeTenant();
@@ -191,27 +202,27 @@ describe('a deleted job', () => {
     }
     expect((await reportClaims(id, harness.http, otherSecret)).status).toBe(401);
     expect((await deleteJob(id, other.as.admin)).status).toBe(404);
-    expect(await columnsWithJobId(id)).toEqual(before);
+    expect(await listColumnsWithId(id)).toEqual(before);
   });
 
   it('reports that race with the deletion of their job store nothing', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const { id, agentId, client } = await endedJob();
+      const { id, agentId, client } = await makeEndedJob();
       const racing = [deleteJob(id), ...sendAllReports(id, agentId, client), ...sendAllReports(id, agentId, client)];
       const statuses = (await Promise.all(racing)).map(({ status }) => status);
       expect(statuses.filter((status) => status >= 300)).toEqual([]);
-      expect((await columnsWithJobId(id)).filter((name) => !/^(deleted_job|object_removal)\./.test(name))).toEqual([]);
+      expect((await listColumnsWithId(id)).filter((name) => !/^(deleted_job|object_removal)\./.test(name))).toEqual([]);
     }
   });
 
   it('the deletion of a queued job cancels it without a stop command for its worker', async () => {
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId: tenant.organizationId });
     const { id: agentId, worker } = await machines.makeOnlineAgent();
-    await sql(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
+    await querySql(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
     const { jobId } = (await tenant.api.post('/api/jobs/launch', { workflowId, agentId })).body;
     expect((await deleteJob(jobId)).status).toBe(204);
     expect(worker.received.filter(({ kind }) => kind === 'stop_job')).toEqual([]);
-    const usage = await sql("SELECT outcome FROM usage_event WHERE job_id = $1 AND kind = 'run'", [jobId]);
+    const usage = await querySql("SELECT outcome FROM usage_event WHERE job_id = $1 AND kind = 'run'", [jobId]);
     expect(usage).toEqual([{ outcome: 'cancelled' }]);
   });
 
@@ -265,10 +276,12 @@ describe('a deleted job', () => {
         'the next job to complete',
         async () => (await tenant.api.get(`/api/jobs/${next}`)).body.status === 'completed',
       );
-      expect(await sql('SELECT clearing_command_id AS id FROM agent WHERE id = $1', [agentId])).toEqual([{ id: null }]);
-      const usage = await sql('SELECT outcome FROM usage_event WHERE job_id = $1', [jobId]);
+      expect(await querySql('SELECT clearing_command_id AS id FROM agent WHERE id = $1', [agentId])).toEqual([
+        { id: null },
+      ]);
+      const usage = await querySql('SELECT outcome FROM usage_event WHERE job_id = $1', [jobId]);
       expect(usage).toContainEqual({ outcome: 'cancelled' });
-      expect((await columnsWithJobId(jobId)).filter((name) => !/^deleted_job\./.test(name))).toEqual([]);
+      expect((await listColumnsWithId(jobId)).filter((name) => !/^deleted_job\./.test(name))).toEqual([]);
       const left = await tenant.api.get(`/api/jobs?agentId=${agentId}`);
       expect(left.body.jobs.map(({ id }: { id: string }) => id)).toEqual([next]);
     });

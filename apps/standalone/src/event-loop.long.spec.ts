@@ -73,7 +73,7 @@ jest.setTimeout(180_000);
 const selectShapes = <T>(shapes: T[], { path }: Operation): T[] =>
   isLongRun() ? shapes : shapes.filter((_, at) => (at + path.length) % 4 === 0);
 
-const isList = ({ kind }: Field) => kind === 'array' || kind === 'object';
+const isListShape = ({ kind }: Field) => kind === 'array' || kind === 'object';
 
 describe('a large request', () => {
   let harness: Harness;
@@ -94,14 +94,14 @@ describe('a large request', () => {
   afterAll(() => harness.close());
 
   const all = listOperations(openApiDocument);
-  const named = (list: Operation[]) =>
+  const nameOperations = (list: Operation[]) =>
     list.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
-  const clientFor = ({ access }: Operation): HttpClient => {
+  const chooseClient = ({ access }: Operation): HttpClient => {
     if (typeof access !== 'object') return harness.http;
     if (access.keys.includes('worker')) return tenant.worker;
     return access.keys.includes('api') ? tenant.api : tenant.as[(access as Access).sessions as 'admin'];
   };
-  const pathOf = ({ path }: Operation) => {
+  const fillOperationPath = ({ path }: Operation) => {
     const knownPrefix = Object.keys(ids).find((prefix) => path.startsWith(prefix));
     return path
       .replace('{id}', knownPrefix ? ids[knownPrefix]! : newId())
@@ -110,9 +110,13 @@ describe('a large request', () => {
       .replace(/\{\w+\}/g, () => newId());
   };
 
-  async function expectQuick(label: string, operation: Operation, send: (client: HttpClient) => Promise<Response>) {
+  async function expectQuickAnswer(
+    label: string,
+    operation: Operation,
+    send: (client: HttpClient) => Promise<Response>,
+  ) {
     const turn = await measureLongestTurn(async () => {
-      const answer = await send(clientFor(operation));
+      const answer = await send(chooseClient(operation));
       const text = await answer.text();
       expect([label, answer.status < 500 && operation.statuses]).toEqual([
         label,
@@ -123,113 +127,116 @@ describe('a large request', () => {
     expect([label, turn < maxTurnMs ? 'quick' : `a turn of ${Math.round(turn)} ms`]).toEqual([label, 'quick']);
   }
 
-  const post =
+  const createPost =
     (operation: Operation, body: Uint8Array, headers: Record<string, string> = {}) =>
     (client: HttpClient) =>
-      fetch(harness.url + pathOf(operation), {
+      fetch(harness.url + fillOperationPath(operation), {
         method: operation.method,
         headers: { 'content-type': 'application/json', ...client.headers, ...headers },
         body,
       });
 
-  const query = (operation: Operation, text: string) => (client: HttpClient) =>
-    fetch(`${harness.url}${pathOf(operation)}?${text}`, { method: operation.method, headers: client.headers });
+  const createQueryRequest = (operation: Operation, text: string) => (client: HttpClient) =>
+    fetch(`${harness.url}${fillOperationPath(operation)}?${text}`, {
+      method: operation.method,
+      headers: client.headers,
+    });
 
-  it.each(named(all.filter(({ body }) => body)))(
+  it.each(nameOperations(all.filter(({ body }) => body)))(
     'a request to %s with a large body does not block the event loop',
     async (_, operation) => {
       const example = buildExampleBody(openApiDocument, operation) as Record<string, unknown>;
       const fields = listFields(openApiDocument, operation);
-      const withFields = (names: string[], shape: string) => {
+      const buildHugeBodies = (names: string[], shape: string) => {
         const huge = names.map((name) => `${JSON.stringify(name)}:${hugeValues[shape]!(bodyBytes / names.length)}`);
         const others = Object.entries(example).filter(([name]) => !names.includes(name));
         return `{${[...others.map(([name, value]) => `"${name}":${JSON.stringify(value)}`), ...huge].join(',')}}`;
       };
-      const plain = fields.filter((field) => !isList(field)).map(({ name }) => name);
+      const plain = fields.filter((field) => !isListShape(field)).map(({ name }) => name);
       const bodies: [string, string][] = [
         ['unknown fields', `{${joinUpToSize((at) => `"${at.toString(36)}":0`)}}`],
         // Each list is filled alone, because a list is checked element by element.
         ...fields
-          .filter(isList)
+          .filter(isListShape)
           .flatMap(({ name }) =>
-            listShapes.map((shape): [string, string] => [`${name}: ${shape}`, withFields([name], shape)]),
+            listShapes.map((shape): [string, string] => [`${name}: ${shape}`, buildHugeBodies([name], shape)]),
           ),
-        ...(plain.length ? plainShapes : []).map((shape): [string, string] => [shape, withFields(plain, shape)]),
+        ...(plain.length ? plainShapes : []).map((shape): [string, string] => [shape, buildHugeBodies(plain, shape)]),
       ];
       for (const [label, body] of selectShapes(bodies, operation)) {
-        await expectQuick(label, operation, post(operation, Buffer.from(body)));
+        await expectQuickAnswer(label, operation, createPost(operation, Buffer.from(body)));
       }
     },
   );
 
-  it.each(named(all.filter(({ bodyLimit, body }) => body && bodyLimit > 1024 * 1024)))(
+  it.each(nameOperations(all.filter(({ bodyLimit, body }) => body && bodyLimit > 1024 * 1024)))(
     'a request to %s with a body at the route’s raised size limit does not block the event loop',
     async (_, operation) => {
       const bytes = operation.bodyLimit - 1000;
       const fields = listFields(openApiDocument, operation);
       const bodies: [string, string][] = [
         ['unknown fields', `{${joinUpToSize((at) => `"${at.toString(36)}":0`, bytes)}}`],
-        ...fields.filter(isList).flatMap(({ name }): [string, string][] => [
+        ...fields.filter(isListShape).flatMap(({ name }): [string, string][] => [
           [`${name}: empty objects`, `{"${name}":[${joinUpToSize(() => '{}', bytes)}]}`],
           [`${name}: distinct names`, `{"${name}":[{${joinUpToSize((at) => `"${at}":""`, bytes)}}]}`],
         ]),
         // One field that is not a list is enough, because all such fields are parsed in the same way.
         ...fields
-          .filter((field) => !isList(field))
+          .filter((field) => !isListShape(field))
           .slice(0, 1)
           .map(({ name }): [string, string] => [`${name}: one text`, `{"${name}":"${'x'.repeat(bytes - 100)}"}`]),
       ];
       for (const [label, body] of bodies) {
         const headers: Record<string, string> = { 'idempotency-key': newId() };
-        await expectQuick(label, operation, post(operation, Buffer.from(body), headers));
+        await expectQuickAnswer(label, operation, createPost(operation, Buffer.from(body), headers));
       }
     },
   );
 
-  const numbered = <T>(count: number, each: (at: number) => T) => Array.from({ length: count }, (_, at) => each(at));
-  const line = (jobId: string, seq: number, message: string) => ({
+  const buildList = <T>(count: number, each: (at: number) => T) => Array.from({ length: count }, (_, at) => each(at));
+  const buildLogLine = (jobId: string, seq: number, message: string) => ({
     ...{ jobId, seq, message, level: 'info', timestamp: 1_767_225_600 },
   });
-  const claims = (count: number) => numbered(count, (at) => ({ CLAIM_ID: `C-${at}` }));
+  const buildClaimRows = (count: number) => buildList(count, (at) => ({ CLAIM_ID: `C-${at}` }));
 
   it.each<[string, string, () => Promise<unknown>]>([
     [
       'log lines of escaped characters',
       '/api/job-logs',
-      async () => ({ logs: numbered(1000, (at) => line(ids['/api/jobs']!, at, '"\\'.repeat(250))) }),
+      async () => ({ logs: buildList(1000, (at) => buildLogLine(ids['/api/jobs']!, at, '"\\'.repeat(250))) }),
     ],
     [
       'log lines of multi-byte characters',
       '/api/job-logs',
-      async () => ({ logs: numbered(15, (at) => line(ids['/api/jobs']!, at, 'é€😀"'.repeat(6_000))) }),
+      async () => ({ logs: buildList(15, (at) => buildLogLine(ids['/api/jobs']!, at, 'é€😀"'.repeat(6_000))) }),
     ],
     [
       'log lines of 1,000 unknown jobs',
       '/api/job-logs',
-      async () => ({ logs: numbered(1000, (at) => line(newId(), at, 'x'.repeat(900))) }),
+      async () => ({ logs: buildList(1000, (at) => buildLogLine(newId(), at, 'x'.repeat(900))) }),
     ],
     [
       'log lines of 1,000 jobs',
       '/api/job-logs',
       async () => {
         const { organizationId } = tenant;
-        const jobs = await Promise.all(numbered(1000, () => makeJob(harness.db, { organizationId })));
-        return { logs: jobs.map(({ id }, at) => line(id, at, 'x'.repeat(900))) };
+        const jobs = await Promise.all(buildList(1000, () => makeJob(harness.db, { organizationId })));
+        return { logs: jobs.map(({ id }, at) => buildLogLine(id, at, 'x'.repeat(900))) };
       },
     ],
-    ['a cancellation of 1,000 runs', '/api/jobs/cancel', async () => ({ ids: numbered(1000, () => newId()) })],
+    ['a cancellation of 1,000 runs', '/api/jobs/cancel', async () => ({ ids: buildList(1000, () => newId()) })],
     [
       'a batch of 10,000 runs',
       '/api/jobs/batch',
-      async () => ({ workflowId: ids['/api/workflows'], agentIds: [ids['/api/agent']], rows: claims(10_000) }),
+      async () => ({ workflowId: ids['/api/workflows'], agentIds: [ids['/api/agent']], rows: buildClaimRows(10_000) }),
     ],
     [
       'a batch over 1,000 unknown agents',
       '/api/jobs/batch',
       async () => ({
         workflowId: ids['/api/workflows'],
-        agentIds: numbered(1000, () => newId()),
-        rows: claims(10_000),
+        agentIds: buildList(1000, () => newId()),
+        rows: buildClaimRows(10_000),
       }),
     ],
     [
@@ -237,24 +244,24 @@ describe('a large request', () => {
       '/api/agents/{id}/step-status',
       async () => ({
         ...{ jobId: ids['/api/jobs'], stepOrder: 1, status: 'running' },
-        metadata: Object.fromEntries(claims(19_000).map(({ CLAIM_ID }) => [CLAIM_ID, ['"', { npi: 1 }]])),
+        metadata: Object.fromEntries(buildClaimRows(19_000).map(({ CLAIM_ID }) => [CLAIM_ID, ['"', { npi: 1 }]])),
       }),
     ],
   ])('a request with %s does not block the event loop', async (label, path, make) => {
     const operation = all.find((each) => each.path === path && each.method === 'POST')!;
     const body = Buffer.from(JSON.stringify(await make()));
-    await expectQuick(label, operation, post(operation, body));
+    await expectQuickAnswer(label, operation, createPost(operation, body));
   });
 
-  it.each(named(all.filter(({ queryNames }) => queryNames.length > 0)))(
+  it.each(nameOperations(all.filter(({ queryNames }) => queryNames.length > 0)))(
     'a request to %s with a long query does not block the event loop',
     async (_, operation) => {
       for (const name of operation.queryNames) {
-        await expectQuick(name, operation, query(operation, `${name}=${'1'.repeat(12_000)}`));
-        await expectQuick(
+        await expectQuickAnswer(name, operation, createQueryRequest(operation, `${name}=${'1'.repeat(12_000)}`));
+        await expectQuickAnswer(
           name,
           operation,
-          query(
+          createQueryRequest(
             operation,
             repeatUpToSize(12_000, () => `${name}=1`, '&'),
           ),
@@ -266,47 +273,53 @@ describe('a large request', () => {
   // Headers are checked before the route is known, so one route of each kind of caller represents all routes.
   const callers = [...new Map(all.map((operation) => [JSON.stringify(operation.access), operation])).values()];
 
-  it.each(named(callers))('a request to %s with long headers does not block the event loop', async (_, operation) => {
-    const headers: [string, Record<string, string>][] = [
-      ['many cookies', { cookie: repeatUpToSize(12_000, (at) => `${at.toString(36)}=1`, '; ') }],
-      ['a long key', { 'x-api-key': `msk_${'a'.repeat(12_000)}` }],
-      ['a long list of types', { 'content-type': repeatUpToSize(12_000, () => 'a/b', ';') }],
-      ['a long Bearer', { authorization: `Bearer ${' '.repeat(12_000)}` }],
-      ['many addresses', { 'x-forwarded-for': repeatUpToSize(12_000, () => '1.1.1.1', ',') }],
-      ['many names', Object.fromEntries(Array.from({ length: 1000 }, (__, at) => [`x-${at}`, '1']))],
-    ];
-    for (const [label, each] of headers) {
-      await expectQuick(label, operation, (client) =>
-        fetch(harness.url + pathOf(operation), { method: operation.method, headers: { ...client.headers, ...each } }),
-      );
-    }
-  });
+  it.each(nameOperations(callers))(
+    'a request to %s with long headers does not block the event loop',
+    async (_, operation) => {
+      const headers: [string, Record<string, string>][] = [
+        ['many cookies', { cookie: repeatUpToSize(12_000, (at) => `${at.toString(36)}=1`, '; ') }],
+        ['a long key', { 'x-api-key': `msk_${'a'.repeat(12_000)}` }],
+        ['a long list of types', { 'content-type': repeatUpToSize(12_000, () => 'a/b', ';') }],
+        ['a long Bearer', { authorization: `Bearer ${' '.repeat(12_000)}` }],
+        ['many addresses', { 'x-forwarded-for': repeatUpToSize(12_000, () => '1.1.1.1', ',') }],
+        ['many names', Object.fromEntries(Array.from({ length: 1000 }, (__, at) => [`x-${at}`, '1']))],
+      ];
+      for (const [label, each] of headers) {
+        await expectQuickAnswer(label, operation, (client) =>
+          fetch(harness.url + fillOperationPath(operation), {
+            method: operation.method,
+            headers: { ...client.headers, ...each },
+          }),
+        );
+      }
+    },
+  );
 
-  it.each(named(all.filter(({ form }) => form)))(
+  it.each(nameOperations(all.filter(({ form }) => form)))(
     'a request to %s with a large form does not block the event loop',
     async (_, operation) => {
-      const head = (name: string) => `--x\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n`;
+      const buildPartHead = (name: string) => `--x\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n`;
       const file = `--x\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n`;
       const bodies: [string, string][] = [
-        ['many fields', Array.from({ length: 20_000 }, (__, at) => `${head(`f${at}`)}1\r\n`).join('')],
-        ['one field many times', `${head('agentIds')}1\r\n`.repeat(20_000)],
+        ['many fields', Array.from({ length: 20_000 }, (__, at) => `${buildPartHead(`f${at}`)}1\r\n`).join('')],
+        ['one field many times', `${buildPartHead('agentIds')}1\r\n`.repeat(20_000)],
         ['many files', `${file}1\r\n`.repeat(20_000)],
         [
           'long fields',
-          Array.from({ length: 20 }, (__, at) => `${head(`f${at}`)}${'x'.repeat(1_000_000)}\r\n`).join(''),
+          Array.from({ length: 20 }, (__, at) => `${buildPartHead(`f${at}`)}${'x'.repeat(1_000_000)}\r\n`).join(''),
         ],
-        ['commas', `${head('agentIds')}${','.repeat(1_000_000)}\r\n`],
-        ['a JSON list', `${head('agentIds')}[${joinUpToSize((at) => `"${at.toString(36)}"`)}]\r\n`],
+        ['commas', `${buildPartHead('agentIds')}${','.repeat(1_000_000)}\r\n`],
+        ['a JSON list', `${buildPartHead('agentIds')}[${joinUpToSize((at) => `"${at.toString(36)}"`)}]\r\n`],
         ['many headers', `--x\r\n${Array.from({ length: 20_000 }, (__, at) => `x-${at}: 1\r\n`).join('')}\r\n1\r\n`],
-        ['invalid boundaries', `${head('a')}${'\r\n--'.repeat(300_000)}\r\n`],
+        ['invalid boundaries', `${buildPartHead('a')}${'\r\n--'.repeat(300_000)}\r\n`],
         ['no line ends', 'x'.repeat(5_000_000)],
       ];
       for (const [label, body] of bodies) {
         const sent = Buffer.from(`${body}--x--\r\n`);
-        await expectQuick(
+        await expectQuickAnswer(
           label,
           operation,
-          post(operation, sent, { 'content-type': 'multipart/form-data; boundary=x' }),
+          createPost(operation, sent, { 'content-type': 'multipart/form-data; boundary=x' }),
         );
       }
     },
@@ -320,12 +333,12 @@ describe('a large request', () => {
       for (const operation of routes.slice(0, 8)) {
         // This process copies each body that it sends, so each request starts in a separate turn of the event loop.
         const sent = Array.from({ length: 4 }, (_, at) =>
-          sleep(10 * at).then(() => post(operation, body)(harness.http)),
+          sleep(10 * at).then(() => createPost(operation, body)(harness.http)),
         );
         const answers = await Promise.all(sent);
         expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
       }
-      const nowhere = await post({ ...routes[0]!, path: '/api/nowhere' }, body)(harness.http);
+      const nowhere = await createPost({ ...routes[0]!, path: '/api/nowhere' }, body)(harness.http);
       expect(nowhere.status).toBe(404);
     });
     expect(turn).toBeLessThan(maxTurnMs);

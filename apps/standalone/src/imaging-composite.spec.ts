@@ -10,7 +10,7 @@ describe('a composite of a patient’s teeth', () => {
   let machines: FakeMachines;
   const requestComposite = (id: string, body: object = {}, client: HttpClient = machines.tenant.api) =>
     client.post(`/api/agents/${id}/imaging-composite`, { patientLookup: patient, teeth: [3, 14], ...body });
-  const statusOf = (id: string, commandId: string, client: HttpClient = machines.tenant.api) =>
+  const requestStatus = (id: string, commandId: string, client: HttpClient = machines.tenant.api) =>
     client.get(`/api/agents/${id}/imaging-composite/status?commandId=${commandId}`);
   const startComposite = async (online: { id: string }) => (await requestComposite(online.id)).body.commandId as string;
 
@@ -40,7 +40,7 @@ describe('a composite of a patient’s teeth', () => {
     const minutes = (Date.parse(command!.deadline) - harness.db.now().getTime()) / 60_000;
     expect(minutes).toBeGreaterThan(14);
     expect(minutes).toBeLessThanOrEqual(15);
-    expect((await statusOf(id, commandId)).body).toEqual({ status: 'pending' });
+    expect((await requestStatus(id, commandId)).body).toEqual({ status: 'pending' });
 
     const png = Buffer.from('an image');
     const response = await client.post(`/api/agents/${id}/commands/${commandId}/uploads`, {
@@ -52,7 +52,7 @@ describe('a composite of a patient’s teeth', () => {
     await fetch(ticket.uploadUrl, { method: ticket.method, headers: ticket.headers, body: png });
     const output = '__IMAGING_COMP_START__\n{"composite_key":"elsewhere/key.png"}\n__IMAGING_COMP_END__\n';
     await client.post(`/api/agents/${id}/commands/${commandId}/result`, { status: 'success', output });
-    const { body } = await statusOf(id, commandId, machines.tenant.as.viewer);
+    const { body } = await requestStatus(id, commandId, machines.tenant.as.viewer);
     expect(body).toEqual({ status: 'success', output, compositeUrl: expect.any(String) });
     // The URL has the key of the upload ticket, not the key that the worker reports.
     expect(new URL(body.compositeUrl).pathname).toContain(key);
@@ -108,9 +108,9 @@ describe('a composite of a patient’s teeth', () => {
     const otherAgent = await other.makeOnlineAgent();
     for (const answer of [
       await requestComposite(id, {}, other.tenant.api),
-      await statusOf(id, commandId, other.tenant.api),
-      await statusOf(otherAgent.id, commandId, other.tenant.api),
-      await statusOf(id, newId()),
+      await requestStatus(id, commandId, other.tenant.api),
+      await requestStatus(otherAgent.id, commandId, other.tenant.api),
+      await requestStatus(id, newId()),
       await requestComposite(newId()),
       await machines.tenant.api.get(`/api/agents/${id}/run-snippet/status?commandId=${commandId}`),
       await machines.tenant.api.get(`/api/agents/${id}/imaging-images/status?commandId=${commandId}`),
@@ -134,11 +134,11 @@ describe('a composite of a patient’s teeth', () => {
     const { commandId } = (await requestComposite(online.id, {}, keyed)).body;
     await waitFor('the push', () => online.worker.received.length > 0);
     expect((await machines.readCommandRow(commandId)).payload).toEqual({ teeth: [3, 14], sealed: expect.any(Object) });
-    expect(await tablesWith('Zyxwvut')).toEqual([]);
+    expect(await findTablesContaining('Zyxwvut')).toEqual([]);
     const output = JSON.stringify({ patient: { name: patient } });
     await online.client.post(`/api/agents/${online.id}/commands/${commandId}/result`, { status: 'success', output });
     expect((await machines.readCommandRow(commandId)).payload).toEqual({ teeth: [3, 14] });
-    expect(await tablesWith('Zyxwvut')).toEqual(['agent_command']);
+    expect(await findTablesContaining('Zyxwvut')).toEqual(['agent_command']);
     expect(harness.logs.join('')).not.toContain('Zyxwvut');
     const timeline = await machines.tenant.as.admin.get(`/api/agents/${online.id}/logs?limit=200`);
     const audited = await machines.tenant.as.admin.get('/api/audit?limit=200');
@@ -162,7 +162,7 @@ describe('a composite of a patient’s teeth', () => {
     }
   });
 
-  async function tablesWith(text: string): Promise<string[]> {
+  async function findTablesContaining(text: string): Promise<string[]> {
     const tables = await machines.querySql(
       `SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'public'::regnamespace`,
     );

@@ -26,8 +26,9 @@ describe('a thousand open questions', () => {
   const { answer, running, ask, rows } = createQuestionHelpers(() => ({ harness, tenant, agentId }));
 
   it('a thousand questions are listed, streamed and answered once each, by two people at the same time', async () => {
-    const open = () => EventStream.open(`${harness.url}/api/events?types=question`, tenant.as.viewer.headers);
-    const streams = await Promise.all(Array.from({ length: watchers }, open));
+    const openQuestionEvents = () =>
+      EventStream.open(`${harness.url}/api/events?types=question`, tenant.as.viewer.headers);
+    const streams = await Promise.all(Array.from({ length: watchers }, openQuestionEvents));
     const jobIds = (await Promise.all(Array.from({ length: jobs }, () => running()))).map(({ id }) => id);
     for (const jobId of jobIds) {
       const created = await Promise.all(
@@ -47,10 +48,10 @@ describe('a thousand open questions', () => {
     expect(statuses.filter((status) => status === 409)).toHaveLength(count);
     expect(await listOpen()).toEqual([]);
     for (const stream of streams) {
-      const seen = () => stream.events.filter(({ event }) => event === 'question');
-      await waitFor('all events', () => seen().length === 2 * count, 60_000);
+      const listQuestionEvents = () => stream.events.filter(({ event }) => event === 'question');
+      await waitFor('all events', () => listQuestionEvents().length === 2 * count, 60_000);
       for (const status of ['open', 'answered']) {
-        const own = seen().filter(({ data }) => data.status === status);
+        const own = listQuestionEvents().filter(({ data }) => data.status === status);
         expect(new Set(own.map(({ data }) => data.questionId)).size).toBe(count);
       }
       stream.close();

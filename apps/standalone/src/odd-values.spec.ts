@@ -36,7 +36,7 @@ const unparsableTimes = [
 
 const mac = '0'.repeat(64);
 /** Returns invalid signatures in each form that the routes accept, and null for a missing signature. */
-const signatures = () => {
+const buildOddSignatures = () => {
   const now = Math.floor(Date.now() / 1000);
   return [null, '', 'nonsense', mac, `sha256=${mac}`, `t=${now},v1=${mac}`, `t=1,v1=${mac}`];
 };
@@ -81,26 +81,27 @@ describe('a value that only looks valid', () => {
   });
   afterAll(() => harness.close());
 
-  const operationsWithParameter = (name: string) =>
+  const listOperationsWithParameter = (name: string) =>
     listOperations(openApiDocument)
       .filter(({ queryNames }) => queryNames.includes(name))
       .map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
-  const ask = (operation: Operation, query: Record<string, string>) => {
+  const requestWithQuery = (operation: Operation, query: Record<string, string>) => {
     const id = ids[Object.keys(ids).find((prefix) => operation.path.startsWith(prefix))!] ?? newId();
     const client = listCallers(tenant, operation.access as Access).admitted.at(-1)!;
     return client.get(`${operation.path.replace('{id}', id)}?${new URLSearchParams(query).toString()}`);
   };
 
   /** Returns the names of the operation's parameters with this format, such as `date`. */
-  const parametersWithFormat = (format: string, { method, path }: Operation): string[] => {
+  const listParametersWithFormat = (format: string, { method, path }: Operation): string[] => {
     const { parameters = [] } = (openApiDocument as any).paths[path][method.toLowerCase()];
     return parameters.filter(({ schema }: any) => schema.format === format).map(({ name }: any) => name);
   };
 
-  it.each(operationsWithParameter('cursor'))('%s answers 400 to a forged cursor', async (_, operation) => {
-    for (const cursor of forged) expect([cursor, (await ask(operation, { cursor })).status]).toEqual([cursor, 400]);
+  it.each(listOperationsWithParameter('cursor'))('%s answers 400 to a forged cursor', async (_, operation) => {
+    for (const cursor of forged)
+      expect([cursor, (await requestWithQuery(operation, { cursor })).status]).toEqual([cursor, 400]);
     const sorted = /\/(functions|vault|process-library|concurrency-keys|accounts)$/.test(operation.path) ? 200 : 400;
-    for (const cursor of nameCursors) expect((await ask(operation, { cursor })).status).toBe(sorted);
+    for (const cursor of nameCursors) expect((await requestWithQuery(operation, { cursor })).status).toBe(sorted);
   });
 
   it.each(forgedTimes)('a list of jobs returns 400 for a cursor whose time is %s', async (time) => {
@@ -112,19 +113,19 @@ describe('a value that only looks valid', () => {
     }
   });
 
-  const operationsWithTimes = [...operationsWithParameter('from'), ...operationsWithParameter('to')].filter(
-    ([, operation]) => !parametersWithFormat('uuid', operation).includes('from'),
+  const operationsWithTimes = [...listOperationsWithParameter('from'), ...listOperationsWithParameter('to')].filter(
+    ([, operation]) => !listParametersWithFormat('uuid', operation).includes('from'),
   );
 
   it.each(operationsWithTimes)('%s answers 400 to an invalid time', async (_, operation) => {
     for (const name of ['from', 'to']) {
       for (const time of unparsableTimes)
-        expect([time, (await ask(operation, { [name]: time })).status]).toEqual([time, 400]);
+        expect([time, (await requestWithQuery(operation, { [name]: time })).status]).toEqual([time, 400]);
     }
-    const [from, to] = parametersWithFormat('date', operation).includes('from')
+    const [from, to] = listParametersWithFormat('date', operation).includes('from')
       ? ['2026-01-30', '2026-01-31']
       : ['2026-01-31T10:00:00Z', '2026-01-31T11:00:00Z'];
-    expect((await ask(operation, { from: from!, to: to! })).status).toBe(200);
+    expect((await requestWithQuery(operation, { from: from!, to: to! })).status).toBe(200);
   });
 
   const signed = listOperations(openApiDocument).filter(({ signatureHeader }) => signatureHeader);
@@ -153,7 +154,7 @@ describe('a value that only looks valid', () => {
       const id = ids[path.startsWith('/api/inbound/') ? '/api/inbound/' : '/api/jobs']!;
       // Bodies that are too large get 413 and not 401, because the size of a body is checked before its signature.
       const sendable = bodies.filter(([body]) => (body?.length ?? 0) <= bodyLimit);
-      for (const signature of signatures()) {
+      for (const signature of buildOddSignatures()) {
         const answers = new Set<string>();
         for (const [body, headers] of sendable) {
           const sent = { ...headers, ...(signature === null ? {} : { [signatureHeader]: signature }) };

@@ -1,9 +1,12 @@
 import { openApiDocument, ownRolePermissions, type Permission, roles } from '@muster/contracts';
 import { type Harness, type HttpClient, makeUser, startHarness, type Tenant, testPassword } from '@muster/testing';
 import { standalone } from './standalone';
-import { fillPath, listOperations, type Operation, withQuery } from './walk-openapi';
+import { fillPath, listOperations, type Operation, addQuery } from './walk-openapi';
 
-/** Sends every route of the document as every role, and as own roles with and without the permission of the route. */
+/**
+ * Calls every documented route as every built-in role, and as roles of the organization with and without its
+ * permission.
+ */
 describe('permissions of every route', () => {
   let harness: Harness;
   let tenant: Tenant;
@@ -20,29 +23,29 @@ describe('permissions of every route', () => {
   afterAll(() => harness.close());
 
   const all = listOperations(openApiDocument);
-  // The guard decides before it reads the body, so that a body that no route accepts is enough. Own routes of a session,
-  // such as signing out, would end it, and the response of the organization's stream does not end.
+  // The guard decides before it reads the body, so an invalid body is sufficient. Routes that end the caller's session,
+  // such as signing out, are left out, and so is the organization's event stream, whose response does not end.
   const walked = all.filter(
     ({ access, path }) => typeof access === 'object' && !path.startsWith('/api/auth/') && path !== '/api/events',
   );
   const isRefused = async (client: HttpClient, operation: Operation) => {
-    const path = withQuery(fillPath(operation.path), operation);
+    const path = addQuery(fillPath(operation.path), operation);
     const { status, body } = await client.send(operation.method, path, operation.body ? '[]' : undefined);
     return status === 403 && body.code === 'permission_denied';
   };
-  const nameOf = ({ method, path }: Operation) => `${method} ${path}`;
+  const formatOperationName = ({ method, path }: Operation) => `${method} ${path}`;
   const listRefused = async (client: HttpClient, operations: Operation[]) => {
     const refused: string[] = [];
-    for (const each of operations) if (await isRefused(client, each)) refused.push(nameOf(each));
+    for (const each of operations) if (await isRefused(client, each)) refused.push(formatOperationName(each));
     return refused;
   };
 
-  it('every route documents its permission, and few need none outside of auth and admin', () => {
-    expect(all.filter(({ permission }) => permission === undefined).map(nameOf)).toEqual([]);
+  it('every route documents its permission, and few routes besides those of auth and admin need none', () => {
+    expect(all.filter(({ permission }) => permission === undefined).map(formatOperationName)).toEqual([]);
     const others = all.filter(({ path }) => !/^\/api\/(auth|admin)\//.test(path));
     const open = others.filter(({ permission }) => permission === null);
     expect(open.length / others.length).toBeLessThanOrEqual(0.15);
-    expect(open.filter(({ access }) => typeof access === 'object').map(nameOf)).toEqual([
+    expect(open.filter(({ access }) => typeof access === 'object').map(formatOperationName)).toEqual([
       'GET /api/events',
       'GET /api/organization/settings',
       'GET /api/roles',
@@ -53,31 +56,31 @@ describe('permissions of every route', () => {
 
   it.each(roles)('a %s is refused exactly the routes whose permission the role does not have', async (role) => {
     const expected = walked.filter(({ permission }) => permission && !permissionsOf[role]!.includes(permission));
-    expect(await listRefused(tenant.as[role], walked)).toEqual(expected.map(nameOf));
+    expect(await listRefused(tenant.as[role], walked)).toEqual(expected.map(formatOperationName));
   });
 
-  it('an own role is admitted with the permission of a route alone, and refused without it', async () => {
+  it('a role with only the permission of a route may call the route, and a role without that permission may not', async () => {
     const signInAs = async (role: string) => {
       const created = await tenant.as.admin.post('/api/roles', { name: role, permissions: ['runs.read'] });
       expect(created.status).toBe(201);
       const { email } = await makeUser(harness.db, { organizationId: tenant.organizationId, role });
       return harness.http.signIn(email, testPassword);
     };
-    const change = async (role: string, permissions: Permission[]) =>
+    const setRolePermissions = async (role: string, permissions: Permission[]) =>
       expect((await tenant.as.admin.patch(`/api/roles/${role}`, { permissions })).status).toBe(200);
     const [only, without] = [await signInAs('only'), await signInAs('without')];
     const used = new Set(walked.map(({ permission }) => permission));
     // Promoting a version needs packs.write, and for some stages packs.release as well.
     expect(ownRolePermissions.filter((permission) => !used.has(permission))).toEqual(['packs.release']);
     for (const permission of ownRolePermissions) {
-      await change('only', [permission]);
-      await change(
+      await setRolePermissions('only', [permission]);
+      await setRolePermissions(
         'without',
         ownRolePermissions.filter((each) => each !== permission),
       );
       const ofPermission = walked.filter((operation) => operation.permission === permission);
       expect([permission, await listRefused(only, ofPermission)]).toEqual([permission, []]);
-      expect(await listRefused(without, ofPermission)).toEqual(ofPermission.map(nameOf));
+      expect(await listRefused(without, ofPermission)).toEqual(ofPermission.map(formatOperationName));
     }
   });
 });

@@ -21,15 +21,16 @@ describe('questions of runs under attack and in races', () => {
 
   it('a question that is too large or nested too deeply is refused, and stores nothing', async () => {
     const { id: jobId } = await running();
-    const nest = (depth: number): object => (depth === 0 ? { end: 1 } : { in: nest(depth - 1) });
+    const buildNestedObject = (depth: number): object =>
+      depth === 0 ? { end: 1 } : { in: buildNestedObject(depth - 1) };
     const texts = Array.from({ length: 10_000 }, (_, at) => `c${at}`);
     const tooLarge: object[] = [
       { question: 'x'.repeat(100_000) },
       { questionKey: 'x'.repeat(100_000) },
       { kind: 'choice', choices: texts },
       { kind: 'form', fields: texts.map((name) => ({ name })) },
-      { context: nest(100) },
-      { kind: 'form', fields: [{ name: 'a', choices: nest(100), type: 'choice' }] },
+      { context: buildNestedObject(100) },
+      { kind: 'form', fields: [{ name: 'a', choices: buildNestedObject(100), type: 'choice' }] },
       { default: 'x'.repeat(100_000) },
       { to: texts },
       { timeoutSeconds: 1e9 },
@@ -40,13 +41,13 @@ describe('questions of runs under attack and in races', () => {
     }
     expect(await rows('SELECT id FROM question WHERE job_id = $1', jobId)).toEqual([]);
     const { questionId } = (await ask(jobId)).body;
-    for (const value of ['x'.repeat(300_000), nest(100), texts]) {
+    for (const value of ['x'.repeat(300_000), buildNestedObject(100), texts]) {
       expect([400, 413]).toContain((await answer(questionId, value)).status);
     }
     expect((await tenant.api.get(`/api/questions/${questionId}`)).body.status).toBe('open');
   });
 
-  it('only a worker of the run’s own agent can ask, and read the answer', async () => {
+  it('only a worker of the run’s own agent can ask a question and read its answer', async () => {
     const { organizationId } = tenant;
     const { id: jobId } = await running();
     const key = await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId });
@@ -117,15 +118,16 @@ describe('questions of runs under attack and in races', () => {
 
   it('each change of a question reaches the event streams of its organization only', async () => {
     const other = await harness.makeTenant();
-    const open = ({ as }: Tenant) => EventStream.open(`${harness.url}/api/events?types=question`, as.viewer.headers);
-    const [own, foreign] = [await open(tenant), await open(other)];
+    const openQuestionEvents = ({ as }: Tenant) =>
+      EventStream.open(`${harness.url}/api/events?types=question`, as.viewer.headers);
+    const [own, foreign] = [await openQuestionEvents(tenant), await openQuestionEvents(other)];
     const { id: jobId } = await running();
     const { questionId } = (await ask(jobId, { kind: 'code' })).body;
-    const events = () => own.events.filter(({ data }) => data?.questionId === questionId);
-    await waitFor('the question', () => events().length === 1);
+    const listQuestionEvents = () => own.events.filter(({ data }) => data?.questionId === questionId);
+    await waitFor('the question', () => listQuestionEvents().length === 1);
     await answer(questionId, 'K7Q2M9');
-    await waitFor('the answer', () => events().length === 2);
-    expect(events().map(({ event, data }) => [event, data.status])).toEqual([
+    await waitFor('the answer', () => listQuestionEvents().length === 2);
+    expect(listQuestionEvents().map(({ event, data }) => [event, data.status])).toEqual([
       ['question', 'open'],
       ['question', 'answered'],
     ]);
@@ -135,7 +137,7 @@ describe('questions of runs under attack and in races', () => {
     foreign.close();
   });
 
-  it('an answer by an API key names the key, and one by a member names the member', async () => {
+  it('an answered question shows which API key or which member answered it', async () => {
     const { id: jobId } = await running();
     const created = await tenant.as.admin.post('/api/api-keys', { name: 'Nightly import', scope: 'api' });
     const { questionId } = (await ask(jobId)).body;
@@ -154,8 +156,8 @@ describe('questions of runs under attack and in races', () => {
     // Questions that a process of the previous version ended have only the text.
     await rows(`UPDATE question SET answerer = NULL, answered_by = 'api_key ' || $2 WHERE id = $1`, questionId, 'k1');
     await rows(`UPDATE question SET answerer = NULL WHERE id = $1`, second);
-    const read = async (id: string) => (await tenant.api.get(`/api/questions/${id}`)).body.answeredBy;
-    expect([await read(questionId), await read(second)]).toEqual([
+    const readAnsweredBy = async (id: string) => (await tenant.api.get(`/api/questions/${id}`)).body.answeredBy;
+    expect([await readAnsweredBy(questionId), await readAnsweredBy(second)]).toEqual([
       { id: 'k1', name: 'k1' },
       { id: null, email: user.email },
     ]);

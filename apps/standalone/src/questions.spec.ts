@@ -132,16 +132,16 @@ describe('a run that asks a question', () => {
       expect((await client.post(`/api/questions/${admins}/decline`, {})).status).toBe(403);
     }
     expect((await as.viewer.post(`/api/questions/${admins}/answer`, body)).status).toBe(403);
-    const mine = async (client: typeof api) =>
+    const listOwnQuestions = async (client: typeof api) =>
       (await client.get(`/api/questions?mine=true&jobId=${jobId}`)).body.questions;
-    expect([await mine(as.member), (await mine(as.admin)).length]).toEqual([[], 1]);
+    expect([await listOwnQuestions(as.member), (await listOwnQuestions(as.admin)).length]).toEqual([[], 1]);
     const { questionId: everyones } = (await ask(jobId, { questionKey: 'two' })).body;
-    const idsOf = (questions: { id: string }[]) => questions.map(({ id }) => id);
-    expect([idsOf(await mine(as.member)), await mine(as.viewer)]).toEqual([[everyones], []]);
+    const listIds = (questions: { id: string }[]) => questions.map(({ id }) => id);
+    expect([listIds(await listOwnQuestions(as.member)), await listOwnQuestions(as.viewer)]).toEqual([[everyones], []]);
     const oldestFirst = await api.get(`/api/questions?jobId=${jobId}&order=asc&limit=1`);
-    expect(idsOf(oldestFirst.body.questions)).toEqual([admins]);
+    expect(listIds(oldestFirst.body.questions)).toEqual([admins]);
     const next = await api.get(`/api/questions?jobId=${jobId}&order=asc&cursor=${oldestFirst.body.nextCursor}`);
-    expect(idsOf(next.body.questions)).toEqual([everyones]);
+    expect(listIds(next.body.questions)).toEqual([everyones]);
     expect((await as.admin.post(`/api/questions/${admins}/answer`, body)).status).toBe(200);
   });
 

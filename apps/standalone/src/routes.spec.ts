@@ -4,7 +4,7 @@ import { newId } from '@muster/platform';
 import { type Answer, type Harness, type HttpClient, makeJob, startHarness, type Tenant } from '@muster/testing';
 import { insertOwnSettings, listCallers } from './callers.harness';
 import { foreignResources } from './foreign-resources.harness';
-import { type Access, buildExampleBody, fillPath, listOperations, type Operation, withQuery } from './walk-openapi';
+import { type Access, buildExampleBody, fillPath, listOperations, type Operation, addQuery } from './walk-openapi';
 import { standalone } from './standalone';
 
 /** Routes that belong to no organization. Only super_admins can call them, and they see everything. */
@@ -34,21 +34,22 @@ describe('every route', () => {
   afterAll(() => harness.close());
 
   const documented = listOperations(openApiDocument);
-  /** Routes with the errors of this service. SCIM defines its own ones. */
+  /** Routes with the error format of this service. SCIM defines another format. */
   const all = documented.filter(({ access }) => access !== 'scim');
   const forScim = documented.filter(({ access }) => access === 'scim');
-  const named = (list: Operation[]) =>
+  const nameOperations = (list: Operation[]) =>
     list.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
   const closed = all.filter(({ access }) => access !== 'anyone');
-  const call = async (client: HttpClient, operation: Operation, path = fillPath(operation.path)) => {
+  const callOperation = async (client: HttpClient, operation: Operation, path = fillPath(operation.path)) => {
     const body = JSON.stringify(buildExampleBody(openApiDocument, operation));
-    const caller = await signed(client, operation, path, body);
-    return expectDocumentedStatus(operation, await caller.send(operation.method, withQuery(path, operation), body));
+    const caller = await signClaimResults(client, operation, path, body);
+    return expectDocumentedStatus(operation, await caller.send(operation.method, addQuery(path, operation), body));
   };
   /** Path of a request with a body. A signature is verified before the body is parsed, and needs an existing job. */
-  const pathOfBody = ({ path, signatureHeader }: Operation) => fillPath(path, signatureHeader ? ownJobId : undefined);
+  const getPathForBody = ({ path, signatureHeader }: Operation) =>
+    fillPath(path, signatureHeader ? ownJobId : undefined);
   /** Adds a signature to claim outcomes; other requests need none. */
-  const signed = async (client: HttpClient, operation: Operation, path: string, body: unknown) => {
+  const signClaimResults = async (client: HttpClient, operation: Operation, path: string, body: unknown) => {
     if (!operation.path.endsWith('/claim-results')) return client;
     const { signingSecret } = (await tenant.as.admin.get('/api/organization/signing-secret')).body;
     const jobId = path.split('/').at(-2)!;
@@ -65,17 +66,17 @@ describe('every route', () => {
     expect(all.length).toBeGreaterThan(30);
   });
 
-  it.each(named(closed))('%s answers 401 without credentials, and with wrong ones', async (_, operation) => {
+  it.each(nameOperations(closed))('%s answers 401 without credentials, and with wrong ones', async (_, operation) => {
     const wrong = ['msk_nosuchkey_0123456789abcdef', 'nonsense'].map((key) => harness.http.withKey(key));
     const cookie = harness.http.with({ cookie: `muster_session=mse_${newId()}_${'x'.repeat(43)}` });
     for (const client of [harness.http, ...wrong, cookie]) {
-      expectProblem(await call(client, operation), 401, 'unauthenticated');
+      expectProblem(await callOperation(client, operation), 401, 'unauthenticated');
     }
   });
 
   const forCron = closed.filter(({ access }) => access === 'cron');
 
-  it.each(named(forCron))('%s accepts only the cron secret, in either header', async (_, each) => {
+  it.each(nameOperations(forCron))('%s accepts only the cron secret, in either header', async (_, each) => {
     const right: Record<string, string>[] = [{ 'x-cron-key': cronSecret }, { authorization: `Bearer ${cronSecret}` }];
     for (const headers of right) {
       expect((await harness.http.with(headers).send(each.method, each.path)).status).toBe(200);
@@ -96,11 +97,11 @@ describe('every route', () => {
     }
   });
 
-  it.each(named(forScim))('%s accepts only the SCIM token of an organization', async (_, operation) => {
+  it.each(nameOperations(forScim))('%s accepts only the SCIM token of an organization', async (_, operation) => {
     const wrong = `Bearer mscim_${tenant.organizationId}_${'x'.repeat(43)}`;
     const clients = [wrong, 'Bearer nonsense', ''].map((authorization) => harness.http.with({ authorization }));
     for (const client of [...clients, tenant.api, tenant.worker, ...roles.map((role) => tenant.as[role])]) {
-      const answer = await call(client, operation);
+      const answer = await callOperation(client, operation);
       expect([answer.status, answer.headers.get('content-type'), answer.body.status]).toEqual([
         ...[401, 'application/scim+json; charset=utf-8', '401'],
       ]);
@@ -109,34 +110,34 @@ describe('every route', () => {
 
   const forCallers = closed.filter(({ access }) => access !== 'cron');
 
-  it.each(named(forCallers))('%s answers 403 to every role and key without access', async (_, operation) => {
+  it.each(nameOperations(forCallers))('%s answers 403 to every role and key without access', async (_, operation) => {
     const { refused } = listCallers(tenant, operation.access as Access);
-    for (const client of refused) expectProblem(await call(client, operation), 403, 'permission_denied');
+    for (const client of refused) expectProblem(await callOperation(client, operation), 403, 'permission_denied');
   });
 
   // The response of an event stream does not end, so only the gateway's specs open the stream.
   const ended = forCallers.filter(({ path }) => path !== '/api/events');
 
-  it.each(named(ended.filter((each) => each.method === 'GET' && !namesOneResource(each))))(
+  it.each(nameOperations(ended.filter((each) => each.method === 'GET' && !isPathOfOneResource(each))))(
     '%s admits every role and key with access',
     async (_, operation) => {
       const { admitted } = listCallers(tenant, operation.access as Access);
-      for (const client of admitted) expect((await call(client, operation)).status).toBe(200);
+      for (const client of admitted) expect((await callOperation(client, operation)).status).toBe(200);
     },
   );
 
-  const withIds = forCallers.filter((each) => namesOneResource(each) && each.method !== 'PUT');
+  const withIds = forCallers.filter((each) => isPathOfOneResource(each) && each.method !== 'PUT');
 
-  it.each(named(withIds))('%s documents the status 404', (_, operation) => {
+  it.each(nameOperations(withIds))('%s documents the status 404', (_, operation) => {
     expect(operation.statuses).toContain('404');
   });
 
-  it.each(named(withIds))('%s answers 404 to an unknown id', async (_, operation) => {
+  it.each(nameOperations(withIds))('%s answers 404 to an unknown id', async (_, operation) => {
     const [client] = listCallers(tenant, operation.access as Access).admitted.slice(-1);
-    expectProblem(await call(client!, operation), 404);
+    expectProblem(await callOperation(client!, operation), 404);
   });
 
-  it.each(named(withIds.filter(({ path }) => path.includes('{') && !systemPath.test(path))))(
+  it.each(nameOperations(withIds.filter(({ path }) => path.includes('{') && !systemPath.test(path))))(
     '%s answers another organization’s id like an unknown id',
     async (_, operation) => {
       const resource = Object.keys(foreignResources).find((path) => operation.path.startsWith(path));
@@ -145,90 +146,102 @@ describe('every route', () => {
       const own = foreignId === 'THEIRS' ? 'UNKNOWN' : /-/.test(foreignId) ? newId() : 'nosuchkey123';
       const { admitted } = listCallers(tenant, operation.access as Access);
       for (const client of admitted) {
-        const unknown = await call(client, operation, fillPath(operation.path, own));
-        const foreign = await call(client, operation, fillPath(operation.path, foreignId));
+        const unknown = await callOperation(client, operation, fillPath(operation.path, own));
+        const foreign = await callOperation(client, operation, fillPath(operation.path, foreignId));
         expectProblem(foreign, 404);
-        expect(withoutIdentity(foreign, foreignId)).toEqual(withoutIdentity(unknown, own));
+        expect(omitRequestId(foreign, foreignId)).toEqual(omitRequestId(unknown, own));
       }
     },
   );
 
-  it.each(named(all.filter(({ body }) => body)))('%s refuses bad bodies with a precise 4xx', async (_, operation) => {
-    const client =
-      operation.access === 'anyone' ? harness.http : listCallers(tenant, operation.access as Access).admitted.at(-1)!;
-    const path = pathOfBody(operation);
-    const example = buildExampleBody(openApiDocument, operation) as Record<string, unknown>;
-    const bad: [string, unknown, number, Record<string, string>?][] = [
-      ['broken JSON', '{"a":', 400],
-      ['an array', '[]', 400],
-      ['a string', '"text"', 400],
-      ...(operation.ignoresUnknown
-        ? []
-        : [['an unknown field', { ...example, surprise: 1 }, 400] as [string, unknown, number]]),
-      ['__proto__', '{"__proto__":{"admin":true}}', 400],
-      ['constructor.prototype', '{"constructor":{"prototype":{"admin":true}}}', 400],
-      ['deep nesting', `{"a":${'['.repeat(70)}${']'.repeat(70)}}`, 400],
-      ['very deep nesting', '['.repeat(200_000), 400],
-      ['half a surrogate pair', `{"surprise":"\\ud83d"}`, 400],
-      ['U+0000', JSON.stringify({ ...example, name: 'a\u0000b', email: 'a\u0000@b.c', value: '\u0000' }), 400],
-      ['invalid UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400],
-      ['too large', `{"a":"${'x'.repeat(operation.bodyLimit + 50_000)}"}`, 413],
-      ['another content type', 'a=1', 415, { 'content-type': 'application/x-www-form-urlencoded' }],
-      ['no content type', 'a=1', 415, { 'content-type': 'text/plain' }],
-      ...Object.keys(example)
-        .filter((key) => !operation.anyType.includes(key))
-        .map((key): [string, unknown, number] => [
-          `a wrong type of ${key}`,
-          { ...example, [key]: typeof example[key] === 'object' ? 7 : { wrong: true } },
+  it.each(nameOperations(all.filter(({ body }) => body)))(
+    '%s refuses bad bodies with a precise 4xx',
+    async (_, operation) => {
+      const client =
+        operation.access === 'anyone' ? harness.http : listCallers(tenant, operation.access as Access).admitted.at(-1)!;
+      const path = getPathForBody(operation);
+      const example = buildExampleBody(openApiDocument, operation) as Record<string, unknown>;
+      const bad: [string, unknown, number, Record<string, string>?][] = [
+        ['broken JSON', '{"a":', 400],
+        ['an array', '[]', 400],
+        ['a string', '"text"', 400],
+        ...(operation.ignoresUnknown
+          ? []
+          : [['an unknown field', { ...example, surprise: 1 }, 400] as [string, unknown, number]]),
+        ['__proto__', '{"__proto__":{"admin":true}}', 400],
+        ['constructor.prototype', '{"constructor":{"prototype":{"admin":true}}}', 400],
+        ['deep nesting', `{"a":${'['.repeat(70)}${']'.repeat(70)}}`, 400],
+        ['very deep nesting', '['.repeat(200_000), 400],
+        ['half a surrogate pair', `{"surprise":"\\ud83d"}`, 400],
+        ['U+0000', JSON.stringify({ ...example, name: 'a\u0000b', email: 'a\u0000@b.c', value: '\u0000' }), 400],
+        ['invalid UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400],
+        ['too large', `{"a":"${'x'.repeat(operation.bodyLimit + 50_000)}"}`, 413],
+        ['another content type', 'a=1', 415, { 'content-type': 'application/x-www-form-urlencoded' }],
+        ['no content type', 'a=1', 415, { 'content-type': 'text/plain' }],
+        ...Object.keys(example)
+          .filter((key) => !operation.anyType.includes(key))
+          .map((key): [string, unknown, number] => [
+            `a wrong type of ${key}`,
+            { ...example, [key]: typeof example[key] === 'object' ? 7 : { wrong: true } },
+            400,
+          ]),
+        ...Object.keys(example)
+          .filter((key) => typeof example[key] === 'number')
+          .map((key): [string, unknown, number] => [`${key} as text`, { ...example, [key]: '5' }, 400]),
+        ...operation.required.map((key): [string, unknown, number] => [
+          `without ${key}`,
+          { ...example, [key]: undefined },
           400,
         ]),
-      ...Object.keys(example)
-        .filter((key) => typeof example[key] === 'number')
-        .map((key): [string, unknown, number] => [`${key} as text`, { ...example, [key]: '5' }, 400]),
-      ...operation.required.map((key): [string, unknown, number] => [
-        `without ${key}`,
-        { ...example, [key]: undefined },
-        400,
-      ]),
-    ];
-    for (const [label, body, status, headers = {}] of bad) {
-      const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
-      const caller = await signed(client, operation, path, text);
-      const answer = await caller.with(headers).send(operation.method, path, text);
-      expect([label, answer.status, answer.text]).toEqual([
-        label,
-        status,
-        expect.not.stringMatching(/node_modules|\.ts:|at \w+ \(/),
-      ]);
-      expectProblem(expectDocumentedStatus(operation, answer), status);
-    }
-  });
+      ];
+      for (const [label, body, status, headers = {}] of bad) {
+        const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+        const caller = await signClaimResults(client, operation, path, text);
+        const answer = await caller.with(headers).send(operation.method, path, text);
+        expect([label, answer.status, answer.text]).toEqual([
+          label,
+          status,
+          expect.not.stringMatching(/node_modules|\.ts:|at \w+ \(/),
+        ]);
+        expectProblem(expectDocumentedStatus(operation, answer), status);
+      }
+    },
+  );
 
-  it.each(named(all.filter(({ form }) => form)))('%s refuses bad forms with a precise 4xx', async (_, operation) => {
-    const client = listCallers(tenant, operation.access as Access).admitted.at(-1)!;
-    const part = (head: string, body: string) => `--x\r\ncontent-disposition: form-data; ${head}\r\n\r\n${body}\r\n`;
-    const bad: [string, string, string, number][] = [
-      ['no boundary', 'multipart/form-data', part('name="a"', '1'), 400],
-      ['an empty body', 'multipart/form-data; boundary=x', '', 400],
-      ['a truncated form', 'multipart/form-data; boundary=x', part('name="a"', '1'), 400],
-      ['no file', 'multipart/form-data; boundary=x', `${part('name="name"', '1')}--x--\r\n`, 400],
-      ['another file', 'multipart/form-data; boundary=x', `${part('name="z"; filename="z"', '1')}--x--\r\n`, 400],
-      ['U+0000', 'multipart/form-data; boundary=x', `${part('name="name"', 'a\u0000b')}--x--\r\n`, 400],
-      ['a form of another kind', 'application/x-www-form-urlencoded', 'a=1', 415],
-    ];
-    for (const [label, type, body, status] of bad) {
-      const answer = await client.with({ 'content-type': type }).send(operation.method, operation.path, body);
-      expect([label, answer.status]).toEqual([label, status]);
-      expectProblem(expectDocumentedStatus(operation, answer), status);
-    }
-  });
+  it.each(nameOperations(all.filter(({ form }) => form)))(
+    '%s refuses bad forms with a precise 4xx',
+    async (_, operation) => {
+      const client = listCallers(tenant, operation.access as Access).admitted.at(-1)!;
+      const buildFormPart = (head: string, body: string) =>
+        `--x\r\ncontent-disposition: form-data; ${head}\r\n\r\n${body}\r\n`;
+      const bad: [string, string, string, number][] = [
+        ['no boundary', 'multipart/form-data', buildFormPart('name="a"', '1'), 400],
+        ['an empty body', 'multipart/form-data; boundary=x', '', 400],
+        ['a truncated form', 'multipart/form-data; boundary=x', buildFormPart('name="a"', '1'), 400],
+        ['no file', 'multipart/form-data; boundary=x', `${buildFormPart('name="name"', '1')}--x--\r\n`, 400],
+        [
+          'another file',
+          'multipart/form-data; boundary=x',
+          `${buildFormPart('name="z"; filename="z"', '1')}--x--\r\n`,
+          400,
+        ],
+        ['U+0000', 'multipart/form-data; boundary=x', `${buildFormPart('name="name"', 'a\u0000b')}--x--\r\n`, 400],
+        ['a form of another kind', 'application/x-www-form-urlencoded', 'a=1', 415],
+      ];
+      for (const [label, type, body, status] of bad) {
+        const answer = await client.with({ 'content-type': type }).send(operation.method, operation.path, body);
+        expect([label, answer.status]).toEqual([label, status]);
+        expectProblem(expectDocumentedStatus(operation, answer), status);
+      }
+    },
+  );
 
-  it.each(named(all.filter(({ body, form }) => body && !form)))('%s refuses a form', async (_, operation) => {
+  it.each(nameOperations(all.filter(({ body, form }) => body && !form)))('%s refuses a form', async (_, operation) => {
     const client =
       operation.access === 'anyone' ? harness.http : listCallers(tenant, operation.access as Access).admitted.at(-1)!;
-    const path = pathOfBody(operation);
+    const path = getPathForBody(operation);
     const answer = await (
-      await signed(client, operation, path, '--x--\r\n')
+      await signClaimResults(client, operation, path, '--x--\r\n')
     )
       .with({ 'content-type': 'multipart/form-data; boundary=x' })
       .send(operation.method, path, '--x--\r\n');
@@ -248,7 +261,7 @@ describe('every route', () => {
       const resource = Object.keys(foreignResources).find((path) => operation.path.startsWith(path));
       const id = resource ? await foreignResources[resource]!(otherTenant, harness.db) : otherTenant.organizationId;
       const { admitted } = listCallers(otherTenant, operation.access as Access);
-      const answer = await call(admitted.at(-1)!, operation, fillPath(operation.path, id));
+      const answer = await callOperation(admitted.at(-1)!, operation, fillPath(operation.path, id));
       expect([operation.path, answer.status < 500]).toEqual([operation.path, true]);
     }
     const scheduleId = await foreignResources['/api/schedules/{id}']!(otherTenant, harness.db);
@@ -303,7 +316,7 @@ describe('every route', () => {
 });
 
 /** Whether the operation is about one resource, which may not exist. */
-function namesOneResource({ path, query }: Operation): boolean {
+function isPathOfOneResource({ path, query }: Operation): boolean {
   return path.includes('{') || (Object.keys(query).length > 0 && path !== ofAnyText);
 }
 
@@ -329,7 +342,7 @@ function expectProblem(answer: Answer, status: number, code?: string): void {
   });
 }
 
-function withoutIdentity(answer: Answer, id: string): unknown {
+function omitRequestId(answer: Answer, id: string): unknown {
   const { requestId: _requestId, ...problem } = answer.body as Record<string, string>;
   return JSON.parse(JSON.stringify(problem).replaceAll(id, '<id>').replaceAll(id.toUpperCase(), '<id>'));
 }

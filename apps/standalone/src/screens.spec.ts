@@ -9,7 +9,7 @@ const itShows = chromium ? it : it.skip;
 
 jest.setTimeout(120_000);
 
-/** A page with something to pass that no script foresaw: a field and a button, at fixed positions. */
+/** A page that a person must pass because no script can: it has a field and a button at fixed positions. */
 const page = `<!doctype html><body style="margin: 0">
   <input id="word" style="position: absolute; left: 100px; top: 100px; width: 200px; height: 40px">
   <input type="password" value="hunter2">
@@ -40,15 +40,15 @@ describe('the browser of a run, which people watch and use', () => {
   });
 
   const { ended, open, answer, running, ask, rows } = createQuestionHelpers(() => pilot);
-  const watch = (jobId: string, { url, headers }: HttpClient = pilot.tenant.as.viewer) =>
+  const watchScreen = (jobId: string, { url, headers }: HttpClient = pilot.tenant.as.viewer) =>
     EventStream.open(`${url}/api/jobs/${jobId}/screen`, headers);
-  const input = (jobId: string, body: object, client = pilot.tenant.as.member) =>
+  const sendScreenInput = (jobId: string, body: object, client = pilot.tenant.as.member) =>
     client.post(`/api/jobs/${jobId}/screen/input`, body);
   const click = { kind: 'click', x: 10, y: 10 };
   const frame = { data: `/9j/${'A'.repeat(400)}`, width: 1280, height: 720 };
   const sendFrame = (jobId: string, body: object = frame, client: HttpClient = pilot.tenant.worker) =>
     client.post(`/api/jobs/${jobId}/screen/frames`, body);
-  const framesOf = (stream: EventStream) => stream.events.filter(({ event }) => event === 'frame');
+  const listFrames = (stream: EventStream) => stream.events.filter(({ event }) => event === 'frame');
 
   itShows(
     `a person watches the browser of a run, passes the page that no script foresaw, and it continues${noChromium}`,
@@ -67,15 +67,15 @@ describe('the browser of a run, which people watch and use', () => {
       const { jobId } = (await tenant.api.post('/api/jobs/launch', { workflowId: workflow.body.id, agentId })).body;
       const question = await open(jobId);
       expect(question.takeover).toBe(true);
-      const stream = await watch(jobId);
+      const stream = await watchScreen(jobId);
       const [first] = await waitFor(
         'images of the browser',
-        () => framesOf(stream).length >= 2 && framesOf(stream),
+        () => listFrames(stream).length >= 2 && listFrames(stream),
         30_000,
       );
       const size = readJpegSize(Buffer.from(first!.data.data, 'base64'));
       expect(Math.max(size.width, size.height)).toBeLessThanOrEqual(720);
-      // The image has the shape of the page, so that a click into it has its position on the page.
+      // The image has the aspect ratio of the page, so that a click on the image maps to a position on the page.
       const { width, height } = first!.data;
       expect(size.width / size.height).toBeCloseTo(width / height, 1);
 
@@ -86,7 +86,7 @@ describe('the browser of a run, which people watch and use', () => {
         { kind: 'scroll', x: 150, y: 120, deltaY: 10 },
         { kind: 'click', x: 150, y: 220 },
       ]) {
-        expect([each, (await input(jobId, each)).body]).toEqual([each, { sent: true }]);
+        expect([each, (await sendScreenInput(jobId, each)).body]).toEqual([each, { sent: true }]);
       }
       await waitFor('the page to be passed', () => passed.includes(typed));
       expect((await answer(question.id, true)).status).toBe(200);
@@ -133,12 +133,12 @@ describe('the browser of a run, which people watch and use', () => {
     const workflow = await tenant.as.member.post('/api/workflows', { name: newId(), variables: [], steps });
     const { jobId } = (await tenant.api.post('/api/jobs/launch', { workflowId: workflow.body.id, agentId })).body;
     const question = await open(jobId);
-    const first = await watch(jobId);
-    await waitFor('an image for the first person', () => framesOf(first).length > 0, 30_000);
-    const second = await watch(jobId);
-    await waitFor('an image for the second person', () => framesOf(second).length > 0, 30_000);
+    const first = await watchScreen(jobId);
+    await waitFor('an image for the first person', () => listFrames(first).length > 0, 30_000);
+    const second = await watchScreen(jobId);
+    await waitFor('an image for the second person', () => listFrames(second).length > 0, 30_000);
     // The run does not ask with takeover, so nobody can use its browser.
-    expect((await input(jobId, click)).status).toBe(409);
+    expect((await sendScreenInput(jobId, click)).status).toBe(409);
     await answer(question.id, true);
     expect(await ended(jobId)).toMatchObject({ status: 'completed' });
   });
@@ -146,45 +146,45 @@ describe('the browser of a run, which people watch and use', () => {
   it('a run’s live screen is visible to users of its organization while the run lasts, but to no API key', async () => {
     const { id: jobId } = await running();
     const other = await pilot.harness.makeTenant();
-    const status = async (client: HttpClient) => {
-      const stream = await watch(jobId, client);
+    const readWatchStatus = async (client: HttpClient) => {
+      const stream = await watchScreen(jobId, client);
       stream.close();
       return stream.response.statusCode;
     };
     const { as, api, worker } = pilot.tenant;
-    expect(await Promise.all([as.viewer, as.member, api, worker, other.as.admin].map(status))).toEqual([
+    expect(await Promise.all([as.viewer, as.member, api, worker, other.as.admin].map(readWatchStatus))).toEqual([
       ...[200, 200, 403, 403, 404],
     ]);
-    const stream = await watch(jobId);
+    const stream = await watchScreen(jobId);
     await pilot.tenant.worker.post('/api/job-webhook', { jobId, status: 'completed' });
     await waitFor('the end of the stream', () => stream.ended);
     expect(stream.events.at(-1)).toMatchObject({ event: 'end', data: { status: 'completed' } });
-    expect(await status(as.member)).toBe(409);
+    expect(await readWatchStatus(as.member)).toBe(409);
     // An organization has at most 20 open screens in each process.
     const { id: crowded } = await running();
-    const all = await Promise.all(Array.from({ length: 21 }, () => watch(crowded)));
+    const all = await Promise.all(Array.from({ length: 21 }, () => watchScreen(crowded)));
     for (const each of all) each.close();
     expect(all.map(({ response }) => response.statusCode).sort()).toEqual([...Array<number>(20).fill(200), 429]);
-    // Closed screens make room for others, and requests that are refused take none.
-    await waitFor('room for a screen', async () => (await status(as.member)) === 409);
-    for (let times = 0; times < 20; times += 1) expect(await status(as.member)).toBe(409);
+    // A closed screen frees its slot for another one, and a refused request occupies no slot.
+    await waitFor('room for a screen', async () => (await readWatchStatus(as.member)) === 409);
+    for (let times = 0; times < 20; times += 1) expect(await readWatchStatus(as.member)).toBe(409);
   });
 
   it('input to a run’s live screen is refused unless the run asks with takeover and the sender may answer', async () => {
     const { as, api } = pilot.tenant;
     const { id: jobId } = await running();
     const other = await pilot.harness.makeTenant();
-    expect((await input(jobId, click)).status).toBe(409);
+    expect((await sendScreenInput(jobId, click)).status).toBe(409);
     await ask(jobId, { kind: 'confirm' });
-    expect((await input(jobId, click)).status).toBe(409);
+    expect((await sendScreenInput(jobId, click)).status).toBe(409);
     const { questionId } = (
       await ask(jobId, { questionKey: 'two', kind: 'confirm', takeover: true, to: ['role:admin'] })
     ).body;
-    const statuses = async (clients: HttpClient[]) =>
-      (await Promise.all(clients.map((client) => input(jobId, click, client)))).map(({ status }) => status);
-    expect(await statuses([as.viewer, api, as.member, other.as.admin])).toEqual([403, 403, 403, 404]);
-    // No worker is connected, so nothing can take the input.
-    const refused = await input(jobId, click, as.admin);
+    const readInputStatuses = async (clients: HttpClient[]) =>
+      (await Promise.all(clients.map((client) => sendScreenInput(jobId, click, client)))).map(({ status }) => status);
+    expect(await readInputStatuses([as.viewer, api, as.member, other.as.admin])).toEqual([403, 403, 403, 404]);
+    // No worker is connected, so nothing can receive the input.
+    const refused = await sendScreenInput(jobId, click, as.admin);
     expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('not connected')]);
     for (const wrong of [
       { kind: 'drag' },
@@ -194,11 +194,11 @@ describe('the browser of a run, which people watch and use', () => {
       { kind: 'key', key: 'a' },
       { kind: 'type', text: 'x'.repeat(1001) },
     ]) {
-      expect([wrong, (await input(jobId, wrong, as.admin)).status]).toEqual([wrong, 400]);
+      expect([wrong, (await sendScreenInput(jobId, wrong, as.admin)).status]).toEqual([wrong, 400]);
     }
     expect((await answer(questionId, true)).status).toBe(403);
     await as.admin.post(`/api/questions/${questionId}/answer`, { answer: true });
-    expect((await input(jobId, click, as.admin)).status).toBe(409);
+    expect((await sendScreenInput(jobId, click, as.admin)).status).toBe(409);
   });
 
   it('input to a run’s live screen reaches only the worker of the run', async () => {
@@ -206,11 +206,11 @@ describe('the browser of a run, which people watch and use', () => {
     const { id: otherId } = await running();
     await ask(jobId, { kind: 'confirm', takeover: true });
     const { url, headers } = pilot.tenant.worker;
-    const control = (id: string) => EventStream.open(`${url}/api/jobs/${id}/screen/control`, headers);
-    const [own, foreign] = [await control(jobId), await control(otherId)];
+    const openScreenControl = (id: string) => EventStream.open(`${url}/api/jobs/${id}/screen/control`, headers);
+    const [own, foreign] = [await openScreenControl(jobId), await openScreenControl(otherId)];
     await waitFor(
       'the input to be sent',
-      async () => (await input(jobId, { kind: 'type', text: 'seven' })).status === 200,
+      async () => (await sendScreenInput(jobId, { kind: 'type', text: 'seven' })).status === 200,
     );
     await waitFor('the input', () => own.events.some(({ event }) => event === 'input'));
     expect(own.events.find(({ event }) => event === 'input')!.data).toEqual({ kind: 'type', text: 'seven' });
@@ -222,16 +222,16 @@ describe('the browser of a run, which people watch and use', () => {
   it('images of a run’s live screen are passed on only while a user watches, and the rate of images is limited', async () => {
     const { id: jobId } = await running();
     expect((await sendFrame(jobId)).body).toEqual({ watched: false });
-    const stream = await watch(jobId);
+    const stream = await watchScreen(jobId);
     await waitFor('the image to be passed on', async () => (await sendFrame(jobId)).body.watched === true);
-    await waitFor('the image', () => framesOf(stream).length > 0);
-    expect(framesOf(stream)[0]!.data).toEqual(frame);
-    const before = framesOf(stream).length;
+    await waitFor('the image', () => listFrames(stream).length > 0);
+    expect(listFrames(stream)[0]!.data).toEqual(frame);
+    const before = listFrames(stream).length;
     const flood = await Promise.all(Array.from({ length: 40 }, () => sendFrame(jobId)));
     const statuses = new Set(flood.map(({ status }) => status));
     expect([...statuses].filter((status) => status !== 200)).toEqual([429]);
     expect(flood.filter(({ status }) => status === 200).length).toBeLessThan(40);
-    expect(framesOf(stream).length - before).toBeLessThan(40);
+    expect(listFrames(stream).length - before).toBeLessThan(40);
     stream.close();
   });
 

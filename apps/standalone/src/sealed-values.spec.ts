@@ -38,7 +38,7 @@ describe('sensitive values of runs', () => {
   };
   const sensitive = { sensitiveVariables: ['MEMBER_ID'], sensitiveResults: ['memberName', 'memberId'] };
   const variables = { MEMBER_ID: memberId, OFFICE: 'north' };
-  const launch = async (workflowId: string, more: object = {}) => {
+  const launchWorkflow = async (workflowId: string, more: object = {}) => {
     const body = { workflowId, agentId: pilot.agentId, variables, ...more };
     const { status, body: launched, text } = await pilot.tenant.api.post('/api/jobs/launch', body);
     expect([status, text]).toEqual([202, expect.any(String)]);
@@ -66,7 +66,7 @@ describe('sensitive values of runs', () => {
   it('sensitive values are stored sealed, reach the script, and are shown only with the permission runs.screens', async () => {
     const workflow = await makeWorkflow(sensitive);
     expect(workflow).toMatchObject(sensitive);
-    const jobId = await launch(workflow.id);
+    const jobId = await launchWorkflow(workflow.id);
     const job = await ended(jobId);
     const shown = { memberName, memberId, count: 2 };
     expect(job).toMatchObject({ status: 'completed', variables, result: shown, subject: null });
@@ -98,7 +98,7 @@ describe('sensitive values of runs', () => {
   it('sensitive values stay sealed in a replay, in a batch and in a schedule', async () => {
     const { api, as } = pilot.tenant;
     const { id: workflowId } = await makeWorkflow(sensitive);
-    const first = await launch(workflowId);
+    const first = await launchWorkflow(workflowId);
     await ended(first);
     const replayed = await ended((await api.post(`/api/jobs/${first}/replay`)).body.jobId);
     expect(replayed).toMatchObject({ status: 'completed', variables, result: { memberName } });
@@ -126,7 +126,7 @@ describe('sensitive values of runs', () => {
 
   it('a failed run is retried with its sealed values', async () => {
     const { id } = await makeWorkflow({ ...sensitive, script: `${script}\nraise SystemExit(3)` });
-    const jobId = await launch(id, { maxRetries: 1 });
+    const jobId = await launchWorkflow(id, { maxRetries: 1 });
     expect(await ended(jobId)).toMatchObject({ status: 'failed', variables });
     const [retry] = await waitFor('the retry', async () => {
       const { jobs } = (await pilot.tenant.api.get(`/api/jobs?workflowId=${id}`)).body;

@@ -12,7 +12,7 @@ import {
 } from '@muster/testing';
 import { standalone } from './standalone';
 
-const callerTraceHeaders = (traceId: string) => ({ traceparent: `00-${traceId}-b7ad6b7169203331-01` });
+const buildTraceHeaders = (traceId: string) => ({ traceparent: `00-${traceId}-b7ad6b7169203331-01` });
 
 describe('a trace', () => {
   let harness: Harness;
@@ -44,11 +44,11 @@ describe('a trace', () => {
     await collector.stop();
   });
 
-  const spanOf = (traceId: string, name: string) =>
+  const waitForSpan = (traceId: string, name: string) =>
     waitFor(`${name} of ${traceId}`, () => collector.listSpansOfTrace(traceId).find((span) => span.name === name));
-  const launch = async (agentId: string, headers: Record<string, string> = {}) =>
+  const launchJob = async (agentId: string, headers: Record<string, string> = {}) =>
     (await tenant.api.with(headers).post('/api/jobs/launch', { workflowId, agentId })).body.jobId as string;
-  const parentOf = ({ traceId, parentSpanId }: CollectedSpan) =>
+  const waitForParentSpan = ({ traceId, parentSpanId }: CollectedSpan) =>
     waitFor(`the parent ${parentSpanId}`, () =>
       collector.listSpansOfTrace(traceId).find(({ spanId }) => spanId === parentSpanId),
     );
@@ -56,39 +56,38 @@ describe('a trace', () => {
   it('a trace contains the delivery of a polled command and the worker’s execution', async () => {
     const { id, client } = await machines.makeOnlineAgent({ tunnel: false });
     const traceId = '0af7651916cd43dd8448eb211c80319c';
-    const { commandId } = (await machines.runSnippet(id, 'pass', {}, tenant.api.with(callerTraceHeaders(traceId))))
-      .body;
+    const { commandId } = (await machines.runSnippet(id, 'pass', {}, tenant.api.with(buildTraceHeaders(traceId)))).body;
     const { commands } = (await client.get(`/api/agents/${id}/commands?wait=10`)).body;
     const { TRACEPARENT: traceparent } = commands[0].env;
     expect(traceparent).toContain(traceId);
     await client.with({ traceparent }).post(`/api/agents/${id}/commands/${commandId}/ack`);
     const done = { status: 'success', output: 'a-secret-output' };
     await client.with({ traceparent }).post(`/api/agents/${id}/commands/${commandId}/result`, done);
-    const worked = await spanOf(traceId, 'worker snippet');
+    const worked = await waitForSpan(traceId, 'worker snippet');
     expect(traceparent).toContain(worked.spanId);
-    const pushed = await parentOf(worked);
+    const pushed = await waitForParentSpan(worked);
     expect(pushed).toMatchObject({ name: 'push snippet', attributes: { 'muster.outcome': 'polled' } });
-    expect(await parentOf(pushed)).toMatchObject({ name: 'POST /api/agents/:id/run-snippet' });
+    expect(await waitForParentSpan(pushed)).toMatchObject({ name: 'POST /api/agents/:id/run-snippet' });
     expect(collector.bodies.join()).not.toContain('a-secret-output');
   });
 
   it('a trace belongs to the run of its launch, even if the end of another run has started that run', async () => {
     const { id, worker, client } = await machines.makeOnlineAgent();
     const [first, second] = ['aaaa651916cd43dd8448eb211c80319c', 'bbbb651916cd43dd8448eb211c80319c'];
-    const before = await launch(id, callerTraceHeaders(first!));
+    const before = await launchJob(id, buildTraceHeaders(first!));
     await waitFor('the first run', () => worker.received.length === 1);
-    await launch(id, callerTraceHeaders(second!));
+    await launchJob(id, buildTraceHeaders(second!));
     await waitFor('the dispatch of the second run, which finds the agent busy', async () => {
       return (await harness.db.query('system', `SELECT FROM outbox WHERE queue = 'dispatch'`)).length === 0;
     });
     const traceparent = worker.received[0]!.env['TRACEPARENT']!;
     await client.with({ traceparent }).post('/api/job-webhook', { jobId: before, status: 'completed' });
     await waitFor('the second run', () => worker.received.length === 2);
-    const started = await spanOf(second!, 'dispatch start');
-    expect(await parentOf(started)).toMatchObject({ name: 'POST /api/jobs/launch', traceId: second });
+    const started = await waitForSpan(second!, 'dispatch start');
+    expect(await waitForParentSpan(started)).toMatchObject({ name: 'POST /api/jobs/launch', traceId: second });
     // The link refers to the trace whose dispatch has started the run.
     expect(started.links).toEqual([expect.objectContaining({ traceId: first })]);
-    expect((await spanOf(first!, 'worker run')).attributes['muster.status']).toBe('completed');
+    expect((await waitForSpan(first!, 'worker run')).attributes['muster.status']).toBe('completed');
   });
 
   it('a trace contains failed pushes, but only the successful push is the parent of the worker’s span', async () => {
@@ -96,10 +95,10 @@ describe('a trace', () => {
     const traceId = 'cccc651916cd43dd8448eb211c80319c';
     let refusals = 0;
     worker.answer = () => ((refusals += 1) <= 1 ? 409 : 202);
-    const jobId = await launch(id, callerTraceHeaders(traceId));
+    const jobId = await launchJob(id, buildTraceHeaders(traceId));
     await waitFor('another push', () => refusals > 1);
     await client.post('/api/job-webhook', { jobId, status: 'completed' });
-    const worked = await spanOf(traceId, 'worker run');
+    const worked = await waitForSpan(traceId, 'worker run');
     const pushes = collector.listSpansOfTrace(traceId).filter(({ name }) => name === 'push run');
     expect(pushes.map(({ attributes, error }) => [attributes['muster.outcome'], error])).toEqual([
       ['busy', 'busy'],
@@ -115,11 +114,11 @@ describe('a trace', () => {
     await machines.querySql(`UPDATE schedule SET next_run_at = date_trunc('minute', now())`);
     await waitFor('the run', () => worker.received.length === 1);
     const traceId = worker.received[0]!.env['TRACEPARENT']!.slice(3, 35);
-    const started = await spanOf(traceId, 'dispatch start');
-    const first = await spanOf(traceId, 'schedule run');
+    const started = await waitForSpan(traceId, 'dispatch start');
+    const first = await waitForSpan(traceId, 'schedule run');
     expect(first.parentSpanId).toBeNull();
     const path = [started];
-    while (path[0]!.parentSpanId) path.unshift(await parentOf(path[0]!));
+    while (path[0]!.parentSpanId) path.unshift(await waitForParentSpan(path[0]!));
     expect(path[0]).toEqual(first);
     await client.post('/api/job-webhook', { jobId: worker.received[0]!.jobId, status: 'failed', error: 'a-secret' });
     await waitFor('the retry', () => worker.received.length === 2);
@@ -137,15 +136,15 @@ describe('a trace', () => {
     expect(created.status).toBe(201);
     const { id, worker, client } = await machines.makeOnlineAgent();
     const traceId = 'ffff651916cd43dd8448eb211c80319c';
-    const jobId = await launch(id, callerTraceHeaders(traceId));
+    const jobId = await launchJob(id, buildTraceHeaders(traceId));
     await waitFor('the run', () => worker.received.length === 1);
     await client.post('/api/job-webhook', { jobId, status: 'completed' });
-    const delivery = await spanOf(traceId, 'webhook job.completed');
+    const delivery = await waitForSpan(traceId, 'webhook job.completed');
     expect(delivery).toMatchObject({
       error: '503',
       attributes: { 'http.response.status_code': 503, 'muster.attempt': 1 },
     });
-    expect(await parentOf(delivery)).toMatchObject({ name: 'POST /api/jobs/launch' });
+    expect(await waitForParentSpan(delivery)).toMatchObject({ name: 'POST /api/jobs/launch' });
     expect(collector.bodies.join()).not.toContain('a-path-of-theirs');
     receiver.closeAllConnections();
     receiver.close();
@@ -154,12 +153,12 @@ describe('a trace', () => {
   it('a trace is propagated but not exported if the caller’s trace is not sampled', async () => {
     const { id, worker } = await machines.makeOnlineAgent();
     const traceId = 'dddd651916cd43dd8448eb211c80319c';
-    await launch(id, { traceparent: `00-${traceId}-b7ad6b7169203331-00` });
+    await launchJob(id, { traceparent: `00-${traceId}-b7ad6b7169203331-00` });
     await waitFor('the push', () => worker.received.length === 1);
     expect(worker.received[0]!.env['TRACEPARENT']).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));
     // A later trace that is sampled is exported, so the first one would have arrived by now.
-    await machines.runSnippet(id, 'pass', {}, tenant.api.with(callerTraceHeaders('eeee651916cd43dd8448eb211c80319c')));
-    await spanOf('eeee651916cd43dd8448eb211c80319c', 'push snippet');
+    await machines.runSnippet(id, 'pass', {}, tenant.api.with(buildTraceHeaders('eeee651916cd43dd8448eb211c80319c')));
+    await waitForSpan('eeee651916cd43dd8448eb211c80319c', 'push snippet');
     expect(collector.listSpansOfTrace(traceId)).toEqual([]);
   });
 });

@@ -18,7 +18,7 @@ describe('a tunnel', () => {
     await machines.close();
   });
 
-  const snippet = async (id: string) => (await machines.runSnippet(id)).body.commandId as string;
+  const createSnippetCommand = async (id: string) => (await machines.runSnippet(id)).body.commandId as string;
   const sendHandshake = (client: HttpClient, agentId: string, tunnelHostname?: string | null) =>
     client.post('/api/agents/handshake', { agentId, bootId: newId(), workerVersion: '1', tunnelHostname });
   const sendHeartbeat = async (client: HttpClient, agentId: string, tunnelHostname?: string) => {
@@ -26,19 +26,19 @@ describe('a tunnel', () => {
     return (await client.post('/api/agent/heartbeat', { agentId, bootId, tunnelHostname })).body;
   };
   /** Polls for commands and acknowledges them, as the worker does; returns their ids. */
-  const poll = async (client: HttpClient, id: string, wait = 20) => {
+  const pollAndAcknowledge = async (client: HttpClient, id: string, wait = 20) => {
     const { commands } = (await client.get(`/api/agents/${id}/commands?wait=${wait}`)).body;
     for (const { commandId } of commands) await client.post(`/api/agents/${id}/commands/${commandId}/ack`);
     return commands.map(({ commandId }: { commandId: string }) => commandId) as string[];
   };
   /** Returns the shortest of four delivery times in ms, because a busy machine delays some of them. */
-  const shortestDeliveryMs = async (id: string, client: HttpClient) => {
+  const measureShortestDelivery = async (id: string, client: HttpClient) => {
     const times = [];
     for (let i = 0; i < 4; i += 1) {
-      const waiting = poll(client, id);
+      const waiting = pollAndAcknowledge(client, id);
       await new Promise((resolve) => setTimeout(resolve, 100));
       const began = performance.now();
-      const commandId = await snippet(id);
+      const commandId = await createSnippetCommand(id);
       expect(await waiting).toEqual([commandId]);
       times.push(performance.now() - began);
     }
@@ -52,7 +52,7 @@ describe('a tunnel', () => {
     await gone.close();
     await sendHandshake(client, id, refusing);
     expect(await sendHeartbeat(client, id, refusing)).not.toHaveProperty('tunnel');
-    expect(await shortestDeliveryMs(id, client)).toBeLessThan(1000);
+    expect(await measureShortestDelivery(id, client)).toBeLessThan(1000);
     expect(await sendHeartbeat(client, id, refusing)).toMatchObject({ tunnel: 'unreachable' });
     const [{ pushes }] = await machines.querySql(
       'SELECT max(pushes) AS pushes FROM agent_command WHERE agent_id = $1',
@@ -62,7 +62,7 @@ describe('a tunnel', () => {
 
     // After a handshake with a new boot id the service pushes again, to the same address or another one.
     await sendHandshake(client, id, worker.url);
-    const commandId = await snippet(id);
+    const commandId = await createSnippetCommand(id);
     await waitFor('the push', () => worker.received.some((command) => command.commandId === commandId));
     expect(await sendHeartbeat(client, id)).not.toHaveProperty('tunnel');
   });
@@ -73,7 +73,7 @@ describe('a tunnel', () => {
     try {
       const { id, client } = await machines.makeOnlineAgent({ tunnel: false });
       await sendHandshake(client, id, `http://127.0.0.1:${(held.address() as AddressInfo).port}`);
-      expect(await shortestDeliveryMs(id, client)).toBeLessThan(1000);
+      expect(await measureShortestDelivery(id, client)).toBeLessThan(1000);
     } finally {
       held.closeAllConnections();
       held.close();
@@ -83,8 +83,8 @@ describe('a tunnel', () => {
   it('a worker’s tunnel is marked as unreachable if its proxy answers 502', async () => {
     const { id, client, worker } = await machines.makeOnlineAgent();
     worker.answer = () => 502;
-    const commandId = await snippet(id);
-    expect(await poll(client, id)).toEqual([commandId]);
+    const commandId = await createSnippetCommand(id);
+    expect(await pollAndAcknowledge(client, id)).toEqual([commandId]);
     await waitFor('the mark as unreachable', async () => (await sendHeartbeat(client, id)).tunnel === 'unreachable');
   });
 
@@ -94,22 +94,22 @@ describe('a tunnel', () => {
     const byName = worker.url.replace('127.0.0.1', 'localhost');
     for (const url of [worker.url, byName]) {
       await sendHandshake(far, id, url);
-      const commandId = await snippet(id);
-      expect(await poll(far, id)).toEqual([commandId]);
+      const commandId = await createSnippetCommand(id);
+      expect(await pollAndAcknowledge(far, id)).toEqual([commandId]);
       expect((await sendHeartbeat(far, id, url)).tunnel).toBe('unreachable');
     }
     // The same applies to a tunnel that the machine reports during its setup.
     await far.post('/api/agent/setup-status', { agentId: id, phase: 'tunnel', status: 'done', tunnelUrl: worker.url });
-    expect(await poll(far, id, 1)).toEqual([]);
-    const commandId = await snippet(id);
-    expect(await poll(far, id)).toEqual([commandId]);
+    expect(await pollAndAcknowledge(far, id, 1)).toEqual([]);
+    const commandId = await createSnippetCommand(id);
+    expect(await pollAndAcknowledge(far, id)).toEqual([commandId]);
     expect(worker.received).toEqual([]);
   });
 
   it('a command that is pushed through a worker’s tunnel is not also returned to a poll that waits at the same time', async () => {
     const { id, client, worker } = await machines.makeOnlineAgent();
-    const waiting = poll(client, id, 2);
-    const commandId = await snippet(id);
+    const waiting = pollAndAcknowledge(client, id, 2);
+    const commandId = await createSnippetCommand(id);
     await waitFor('the push', () => worker.received.length === 1);
     expect(worker.received[0]!.commandId).toBe(commandId);
     expect(await waiting).toEqual([]);
@@ -118,12 +118,12 @@ describe('a tunnel', () => {
   it('a worker’s tunnel is forgotten when the worker reports null as its address', async () => {
     const { id, client, worker } = await machines.makeOnlineAgent();
     await sendHandshake(client, id);
-    const agent = () => machines.tenant.api.get(`/api/agents/${id}`).then(({ body }) => body);
-    expect(await agent()).toMatchObject({ tunnelUrl: worker.url, publicTunnelUrl: worker.url });
+    const readAgent = () => machines.tenant.api.get(`/api/agents/${id}`).then(({ body }) => body);
+    expect(await readAgent()).toMatchObject({ tunnelUrl: worker.url, publicTunnelUrl: worker.url });
     await sendHandshake(client, id, null);
-    expect(await agent()).toMatchObject({ tunnelUrl: null, publicTunnelUrl: null });
-    const commandId = await snippet(id);
-    expect(await poll(client, id)).toEqual([commandId]);
+    expect(await readAgent()).toMatchObject({ tunnelUrl: null, publicTunnelUrl: null });
+    const commandId = await createSnippetCommand(id);
+    expect(await pollAndAcknowledge(client, id)).toEqual([commandId]);
     expect(worker.received).toEqual([]);
   });
 
@@ -131,11 +131,11 @@ describe('a tunnel', () => {
     const { id, client, worker } = await machines.makeOnlineAgent();
     const forwarded = { 'x-forwarded-host': 'muster.example', 'x-forwarded-proto': 'https' };
     await sendHandshake(client.with(forwarded), id, worker.url);
-    await snippet(id);
+    await createSnippetCommand(id);
     const [pushed] = await waitFor('the push', () => worker.received.length === 1 && worker.received);
     expect(pushed!.env['SERVICE_BASE_URL']).toBe('https://muster.example');
     await sendHandshake(client, id, null);
-    await snippet(id);
+    await createSnippetCommand(id);
     const { commands } = (await client.get(`/api/agents/${id}/commands`)).body;
     expect(commands[0].env['SERVICE_BASE_URL']).toBe(harness.url);
   });

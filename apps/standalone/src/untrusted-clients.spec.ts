@@ -24,8 +24,8 @@ describe('an untrusted client', () => {
   afterAll(() => harness.close());
 
   const all = listOperations(openApiDocument);
-  const fill = (path: string) => path.replace(/\{\w+\}/g, () => newId());
-  const exampleOf = (operation: Operation) => (buildExampleBody(openApiDocument, operation) ?? {}) as object;
+  const fillPathWithNewIds = (path: string) => path.replace(/\{\w+\}/g, () => newId());
+  const buildExample = (operation: Operation) => (buildExampleBody(openApiDocument, operation) ?? {}) as object;
 
   it.each<[string, Record<string, string>]>([
     ['another origin', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
@@ -38,7 +38,11 @@ describe('an untrusted client', () => {
     const faults: string[] = [];
     for (const operation of changes) {
       const browser = tenant.as.super_admin.with(headers);
-      const answer = await browser.send(operation.method, fill(operation.path), JSON.stringify(exampleOf(operation)));
+      const answer = await browser.send(
+        operation.method,
+        fillPathWithNewIds(operation.path),
+        JSON.stringify(buildExample(operation)),
+      );
       // Signed routes and SCIM do not accept cookies. Routes without authentication check the content type first.
       const right = ['/api/webhooks/', '/api/inbound/', '/api/scim/'].some((start) => operation.path.startsWith(start))
         ? [401, 415]
@@ -58,7 +62,7 @@ describe('an untrusted client', () => {
     const faults: string[] = [];
     for (const { method, path } of all) {
       const preflight = { origin: 'https://evil.example', 'access-control-request-method': method };
-      const answer = await tenant.as.super_admin.with(preflight).send('OPTIONS', fill(path));
+      const answer = await tenant.as.super_admin.with(preflight).send('OPTIONS', fillPathWithNewIds(path));
       if (answer.status < 400 || answer.headers.has('access-control-allow-origin')) faults.push(`${method} ${path}`);
     }
     expect(faults).toEqual([]);
@@ -82,8 +86,8 @@ describe('an untrusted client', () => {
       expect((await tenant.worker.post('/api/pilot/run-summary', summary)).status).toBe(201);
     });
 
-    const keysOf = ({ access }: Operation) => (typeof access === 'object' ? access.keys : []);
-    const call = async (operation: Operation, path: string, body: object) => {
+    const listKeyScopes = ({ access }: Operation) => (typeof access === 'object' ? access.keys : []);
+    const callWithStolenKey = async (operation: Operation, path: string, body: object) => {
       const answer = await stolen.send(operation.method, path, operation.method === 'GET' ? undefined : body);
       return { outcome: `${operation.method} ${operation.path}: ${answer.status}`, answer };
     };
@@ -91,9 +95,9 @@ describe('an untrusted client', () => {
     it('the key of an agent is refused by every route that is not for workers', async () => {
       const faults: string[] = [];
       for (const operation of all.filter(
-        (each) => typeof each.access === 'object' && !keysOf(each).includes('worker'),
+        (each) => typeof each.access === 'object' && !listKeyScopes(each).includes('worker'),
       )) {
-        const { outcome, answer } = await call(operation, fill(operation.path), {});
+        const { outcome, answer } = await callWithStolenKey(operation, fillPathWithNewIds(operation.path), {});
         if (answer.status !== 403 || answer.body.code !== 'permission_denied') faults.push(outcome);
       }
       expect(faults).toEqual([]);
@@ -101,9 +105,9 @@ describe('an untrusted client', () => {
 
     // Routes of packs are left out: a pack belongs to the organization, and each worker of it may publish one.
     const ofMachines = all.filter(
-      (each) => keysOf(each).includes('worker') && !each.path.startsWith('/api/workflow-packs'),
+      (each) => listKeyScopes(each).includes('worker') && !each.path.startsWith('/api/workflow-packs'),
     );
-    const withIds = (path: string, agentId: string) =>
+    const fillPathWithOtherIds = (path: string, agentId: string) =>
       path
         .replace('/api/agents/{id}', `/api/agents/${agentId}`)
         .replace('{commandId}', another.commandId)
@@ -113,28 +117,28 @@ describe('an untrusted client', () => {
     it.each(ofMachines.map((each) => [`${each.method} ${each.path}`, each] as const))(
       'the key of an agent cannot report for another agent or its runs at %s',
       async (_, operation) => {
-        const before = await stateOfAnother();
+        const before = await readOtherTenantState();
         const own = operation.path.startsWith('/api/agents/{id}/') ? [machine, another.agentId] : [machine];
         for (const agentId of own) {
           const fields = listFields(openApiDocument, operation).map(({ name }) => name);
-          const example = { ...exampleOf(operation), ...(fields.includes('jobId') ? { jobId: another.jobId } : {}) };
+          const example = { ...buildExample(operation), ...(fields.includes('jobId') ? { jobId: another.jobId } : {}) };
           const named: Record<string, unknown> = { ...another, runningJobIds: [another.jobId] };
           const body = JSON.parse(
             JSON.stringify(example, (name, value: unknown) =>
               name !== '' && Object.hasOwn(named, name) ? named[name] : value,
             ),
           ) as object;
-          const { answer } = await call(operation, withIds(operation.path, agentId), body);
+          const { answer } = await callWithStolenKey(operation, fillPathWithOtherIds(operation.path, agentId), body);
           // An accepted request concerns the agent itself and returns nothing about the other agent.
           if (answer.status < 300) expect(answer.text).not.toMatch(new RegExp(Object.values(another).join('|')));
           // A report about a batch of another agent is answered with 409.
           else expect([401, 403, 404, 409]).toContain(answer.status);
         }
-        expect(await stateOfAnother()).toEqual(before);
+        expect(await readOtherTenantState()).toEqual(before);
       },
     );
 
-    const stateOfAnother = () =>
+    const readOtherTenantState = () =>
       harness.db.query(
         'system',
         `SELECT a.status, a.last_seen, a.last_activity_at, to_jsonb(j) AS job,

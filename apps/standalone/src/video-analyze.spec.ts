@@ -174,10 +174,10 @@ describe('the analysis of a video or a recording', () => {
       model.addResponses({ json: { steps: [makeModelStep()] }, usage: { inputTokens: 4000, outputTokens: 300 } });
       const uploadKey = await uploadVideo(2);
       const ending = ended({ uploadKey, name: 'Paid once' });
-      const faults = async () =>
+      const countFaults = async () =>
         (await machines.querySql('SELECT faults FROM video_analysis WHERE upload_key = $1', [uploadKey]))[0]
           ?.faults as number;
-      await waitFor('the failure', async () => (await faults()) > 0, 30_000);
+      await waitFor('the failure', async () => (await countFaults()) > 0, 30_000);
       await owner.query('DROP FUNCTION die CASCADE');
       await owner.end();
       expect(await ending).toMatchObject({ status: 'completed', usage: { inputTokens: 4000, outputTokens: 300 } });
@@ -218,7 +218,7 @@ describe('the analysis of a video or a recording', () => {
     const other = await bare.makeTenant();
     const { agent } = (await other.as.admin.post('/api/agents', { name: 'Bare', provider: 'external' })).body;
     const path = `/api/agents/${agent.id}/video-analyze`;
-    const ends = async (contentType: string, sent: string) => {
+    const waitForAnalysisEnd = async (contentType: string, sent: string) => {
       const { uploadKey, uploadUrl, method, headers } = (
         await other.api.post('/api/uploads', { contentType, size: sent.length })
       ).body;
@@ -229,10 +229,10 @@ describe('the analysis of a video or a recording', () => {
         return ['failed', 'completed'].includes(body.status) && body;
       });
     };
-    const video = await ends('video/mp4', 'A video');
+    const video = await waitForAnalysisEnd('video/mp4', 'A video');
     expect(video).toMatchObject({ code: 'model_not_configured', error: expect.stringContaining('language model') });
     const flow = { title: 'Claims', steps: [{ type: 'navigate', url: 'https://portal.example.com/' }] };
-    const recorded = await ends('application/json', JSON.stringify(flow));
+    const recorded = await waitForAnalysisEnd('application/json', JSON.stringify(flow));
     expect(recorded).toMatchObject({ status: 'completed', frames: 0, workflowId: expect.any(String) });
     const draft = (await other.api.get(`/api/workflows/${recorded.workflowId}`)).body;
     expect(draft.steps).toMatchObject([{ type: 'navigate' }]);

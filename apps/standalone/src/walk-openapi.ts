@@ -168,6 +168,6 @@ export function fillPath(path: string, id: string = newId()): string {
 }
 
 /** Returns the path with the required query parameters of the operation. */
-export function withQuery(path: string, { query }: Operation): string {
+export function addQuery(path: string, { query }: Operation): string {
   return Object.keys(query).length ? `${path}?${new URLSearchParams(query).toString()}` : path;
 }

@@ -21,7 +21,7 @@ describe('Commands', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const answer = async (command: { commandId: string }): Promise<Json> => {
+  const pushAndWaitForResult = async (command: { commandId: string }): Promise<Json> => {
     expect(await service.pushCommand(command)).toBe(202);
     return service.waitUntil('the result', () => service.findResult(command.commandId));
   };
@@ -31,22 +31,22 @@ describe('Commands', () => {
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
     const env = { MUSTER_REQUEST_ID: 'asked-1', TRACEPARENT: `00-${traceId}-00f067aa0ba902b7-01` };
     const snippet = buildCommand('snippet', { code: 'pass' }, { env });
-    await answer(snippet as never);
+    await pushAndWaitForResult(snippet as never);
     const run = buildRunCommand('import time\ntime.sleep(60)', {}, env);
     expect(await service.pushCommand(run)).toBe(202);
-    const linesOf = (message: string) =>
+    const findLogLines = (message: string) =>
       worker.stderr.split('\n').flatMap((line) => {
         const parsed = line.startsWith('{') ? (JSON.parse(line) as Json) : {};
         return parsed.message === message ? [parsed] : [];
       });
-    await service.waitUntil('both to start', () => linesOf('starting a command').length === 2);
+    await service.waitUntil('both to start', () => findLogLines('starting a command').length === 2);
     await worker.kill();
     await worker.start();
-    await service.waitUntil('it to be taken over', () => linesOf('resuming a run').length === 1);
-    for (const line of [...linesOf('starting a command'), ...linesOf('resuming a run')]) {
+    await service.waitUntil('it to be taken over', () => findLogLines('resuming a run').length === 1);
+    for (const line of [...findLogLines('starting a command'), ...findLogLines('resuming a run')]) {
       expect(line).toMatchObject({ requestId: 'asked-1', traceId });
     }
-    for (const line of linesOf('the service accepted the handshake')) expect(line).not.toHaveProperty('traceId');
+    for (const line of findLogLines('the service accepted the handshake')) expect(line).not.toHaveProperty('traceId');
   });
 
   it('a command is refused if it is for another agent, is of an unknown kind, or has a path as its id', async () => {
@@ -80,7 +80,7 @@ describe('Commands', () => {
     await worker.start();
     const code = 'import os\nprint(os.environ["MUSTER_RUN_ROOT"] == os.getcwd(), os.environ["WORKFLOW_PACK_ID"])';
     const builder = buildCommand('builder', { phase: 'explore', portal: 'practice', code, runRoot: 'builder/s1' });
-    expect((await answer({ ...builder, env: { WORKFLOW_PACK_ID: 'p1' } })).output).toBe('True p1\n');
+    expect((await pushAndWaitForResult({ ...builder, env: { WORKFLOW_PACK_ID: 'p1' } })).output).toBe('True p1\n');
     const root = join(worker.folder, 'builder', 's1');
     const { files } = JSON.parse(readFileSync(join(root, 'manifest.json'), 'utf8')) as Json;
     expect(files['script.py']).toEqual({ sha256: createHash('sha256').update(code).digest('hex'), size: code.length });
@@ -91,17 +91,17 @@ describe('Commands', () => {
       '#!/bin/sh\nfor file; do :; done\nprintf film > "$file"\ntrap "exit 0" INT\nwhile :; do sleep 0.01; done\n';
     writeFileSync(join(worker.folder, 'ffmpeg'), ffmpeg, { mode: 0o755 });
     await worker.start({ DISPLAY: ':0', PATH: `${worker.folder}:/usr/bin:/bin` });
-    const started = await answer(buildCommand('start_recording', { name: 'demo' }));
+    const started = await pushAndWaitForResult(buildCommand('start_recording', { name: 'demo' }));
     const { recordingId } = started.output;
     await service.waitUntil('the film', () => existsSync(join(worker.folder, 'recordings', recordingId, 'film.mkv')));
-    expect((await answer(buildCommand('attach_recording', { recordingId }))).status).toBe('success');
-    const stopped = await answer(buildCommand('stop_recording', { recordingId }));
+    expect((await pushAndWaitForResult(buildCommand('attach_recording', { recordingId }))).status).toBe('success');
+    const stopped = await pushAndWaitForResult(buildCommand('stop_recording', { recordingId }));
     expect(service.uploads.get(stopped.output.key)?.toString()).toBe('film');
-    expect((await answer(buildCommand('stop_recording', { recordingId }))).status).toBe('failed');
+    expect((await pushAndWaitForResult(buildCommand('stop_recording', { recordingId }))).status).toBe('failed');
 
     const overtaken = { recordingId: randomUUID() };
-    expect((await answer(buildCommand('stop_recording', overtaken))).status).toBe('failed');
-    expect(await answer(buildCommand('start_recording', overtaken))).toEqual({
+    expect((await pushAndWaitForResult(buildCommand('stop_recording', overtaken))).status).toBe('failed');
+    expect(await pushAndWaitForResult(buildCommand('start_recording', overtaken))).toEqual({
       status: 'failed',
       error: 'the recording was stopped before it started',
     });
@@ -111,7 +111,7 @@ describe('Commands', () => {
     await worker.start();
     service.interfere = ({ path, body }) =>
       path.endsWith('/result') && body.output.length > 200_000 ? { status: 400 } : undefined;
-    const result = await answer(buildCommand('snippet', { code: 'print("x" * 300000)' }));
+    const result = await pushAndWaitForResult(buildCommand('snippet', { code: 'print("x" * 300000)' }));
     expect(result).toMatchObject({ status: 'success', exitCode: 0 });
     expect(result.output).toMatch(/^x{100000}\n… \[cut: the service rejected the output\]$/);
   });
@@ -151,13 +151,16 @@ socket.socket(socket.AF_UNIX).bind(place)
 here = os.environ["MUSTER_RUN_ROOT"] + "/tmp"
 print(len(here) > 60, os.path.samefile(os.environ["TMPDIR"], here), os.environ["TMPDIR"])
 `;
-    const { output, status } = await answer(buildCommand('snippet', { code }));
+    const { output, status } = await pushAndWaitForResult(buildCommand('snippet', { code }));
     expect([status, output]).toEqual(['success', expect.stringMatching(/^True True \/tmp\/muster-[0-9a-f]{12}\n$/)]);
     expect(existsSync(output.trim().split(' ')[2])).toBe(false);
     const run = buildRunCommand(`${code}\nimport muster, time\nmuster.result(os.environ["TMPDIR"])\ntime.sleep(600)`);
     await service.pushCommand(run);
-    const lines = () => service.listLogs(run.jobId).map(({ message }) => String(message));
-    const [firstLine] = await service.waitUntil('the first line', () => lines().length > 0 && lines());
+    const listLogMessages = () => service.listLogs(run.jobId).map(({ message }) => String(message));
+    const [firstLine] = await service.waitUntil(
+      'the first line',
+      () => listLogMessages().length > 0 && listLogMessages(),
+    );
     const link = firstLine!.split(' ')[2]!;
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
     // The next worker removes the link of a killed worker too.

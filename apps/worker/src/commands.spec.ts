@@ -19,7 +19,7 @@ describe('Commands', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const answer = async (command: { commandId: string }): Promise<Json> => {
+  const pushAndWaitForResult = async (command: { commandId: string }): Promise<Json> => {
     expect(await service.pushCommand(command)).toBe(202);
     return service.waitUntil('the result', () => service.findResult(command.commandId));
   };
@@ -90,7 +90,9 @@ describe('Commands', () => {
 
   it('a command reports the output, the error and the exit code of its code', async () => {
     await worker.start();
-    const failed = await answer(buildCommand('snippet', { code: 'print("so far")\nraise SystemExit(4)' }));
+    const failed = await pushAndWaitForResult(
+      buildCommand('snippet', { code: 'print("so far")\nraise SystemExit(4)' }),
+    );
     expect(failed).toEqual({ status: 'failed', output: 'so far\n', exitCode: 4, error: 'exit code 4' });
 
     const named = buildCommand('function', {
@@ -98,21 +100,21 @@ describe('Commands', () => {
       code: 'def add(a, b):\n  return {"sum": a + b}',
       args: { a: 1, b: 2 },
     });
-    expect(JSON.parse((await answer(named)).output)).toEqual({ sum: 3 });
+    expect(JSON.parse((await pushAndWaitForResult(named)).output)).toEqual({ sum: 3 });
     const bare = buildCommand('function', { name: 'f', code: 'result = sorted(args)', args: [2, 1] });
-    expect(JSON.parse((await answer(bare)).output)).toEqual([1, 2]);
+    expect(JSON.parse((await pushAndWaitForResult(bare)).output)).toEqual([1, 2]);
 
     const secret = buildCommand('snippet', {
       code: 'import os\nprint(os.environ["PASSWORD"], os.environ["AGENT_ID"])',
       secretNames: ['PASSWORD'],
     });
-    expect((await answer({ ...secret, env: { PASSWORD: 'hunter2222' } })).output).toBe(
+    expect((await pushAndWaitForResult({ ...secret, env: { PASSWORD: 'hunter2222' } })).output).toBe(
       `[redacted] ${secret.agentId}\n`,
     );
 
-    const large = await answer(buildCommand('snippet', { code: 'print("x" * (4 * 1024 * 1024 - 1))' }));
+    const large = await pushAndWaitForResult(buildCommand('snippet', { code: 'print("x" * (4 * 1024 * 1024 - 1))' }));
     expect(large.output).toHaveLength(4 * 1024 * 1024);
-    const tooLarge = await answer(buildCommand('snippet', { code: 'print("x" * (9 * 1024 * 1024))' }));
+    const tooLarge = await pushAndWaitForResult(buildCommand('snippet', { code: 'print("x" * (9 * 1024 * 1024))' }));
     expect(tooLarge.output).toMatch(/^x+\n… \[cut: the output has 9437185 bytes\]$/);
     expect(Buffer.byteLength(tooLarge.output)).toBe(4 * 1024 * 1024);
     expect(readdirSync(join(worker.folder, 'commands'))).toEqual([]);
@@ -120,13 +122,15 @@ describe('Commands', () => {
 
   it('a pushed script is stored, but never outside of the folder for scripts', async () => {
     await worker.start();
-    const pushed = await answer(buildCommand('script', { action: 'push', filename: 'portals/a.py', script: 'pass' }));
+    const pushed = await pushAndWaitForResult(
+      buildCommand('script', { action: 'push', filename: 'portals/a.py', script: 'pass' }),
+    );
     expect(pushed.status).toBe('success');
     expect(readFileSync(join(worker.folder, 'scripts/portals/a.py'), 'utf8')).toBe('pass');
     for (const filename of ['../a.py', '/a.py', 'a/../../b.py', 'a\\..\\b', '.hidden', 'a//b', '']) {
-      expect(await answer(buildCommand('script', { action: 'push', filename, script: 'x' }))).toMatchObject({
-        status: 'failed',
-      });
+      expect(
+        await pushAndWaitForResult(buildCommand('script', { action: 'push', filename, script: 'x' })),
+      ).toMatchObject({ status: 'failed' });
     }
   });
 });

@@ -21,7 +21,7 @@ describe('A worker that is killed', () => {
     expect(service.faults).toEqual([]);
   });
 
-  // Counts until the file `go` appears, and reports the count.
+  // A script that counts until the file `go` appears, and reports the count.
   const counting = `
 import muster, os, sys
 n = 0

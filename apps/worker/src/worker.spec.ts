@@ -165,9 +165,9 @@ describe('The journal', () => {
 
 describe('Repeating', () => {
   it('a retry waits up to half a minute, randomized, and at least as long as Retry-After', () => {
-    const at = (attempt: number, random: number) => computeBackoffMs(attempt, undefined, 0, () => random);
-    expect([1, 2, 3, 20].map((attempt) => at(attempt, 1))).toEqual([250, 500, 1000, 30_000]);
-    expect(at(20, 0)).toBe(15_000);
+    const computeBackoff = (attempt: number, random: number) => computeBackoffMs(attempt, undefined, 0, () => random);
+    expect([1, 2, 3, 20].map((attempt) => computeBackoff(attempt, 1))).toEqual([250, 500, 1000, 30_000]);
+    expect(computeBackoff(20, 0)).toBe(15_000);
     expect(computeBackoffMs(1, undefined, 7_000)).toBe(7_000);
     expect(parseRetryAfter('3', 0)).toBe(3_000);
     expect(parseRetryAfter('Thu, 01 Jan 1970 00:00:09 GMT', 4_000)).toBe(5_000);

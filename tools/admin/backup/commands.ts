@@ -41,7 +41,7 @@ saved. After an interrupted backup, the next one saves only the objects that are
     },
     run: async (call) => {
       const keys = await readKeys(call);
-      await withPlace(call, 'to', async (at) => {
+      await runWithBackupPlace(call, 'to', async (at) => {
         const installation = await openInstallation(call.text('data-dir'), call.environment);
         try {
           const { id, tables, objects } = await takeBackup({
@@ -71,7 +71,7 @@ saved. After an interrupted backup, the next one saves only the objects that are
     about: `${place}\n--json prints {"backups": [{"id", "createdAt", "complete"}]}, the oldest first.`,
     options: { from: text, json: flag },
     run: (call) =>
-      withPlace(call, 'from', async (at) => {
+      runWithBackupPlace(call, 'from', async (at) => {
         const all = await listBackups(at);
         if (call.flag('json')) {
           const backups = all.map(({ id, manifest }) => ({
@@ -99,7 +99,7 @@ saved. After an interrupted backup, the next one saves only the objects that are
     options: { from: text, backup: text, ...openOptions },
     run: async (call) => {
       const keys = await readKeys(call);
-      await withPlace(call, 'from', async (at) => {
+      await runWithBackupPlace(call, 'from', async (at) => {
         const repository = await Repository.open(at, keys);
         const manifest = await chooseBackup(at, call.text('backup'));
         await verifyBackup(repository, manifest, call.onProgress);
@@ -121,7 +121,7 @@ you start the service.`,
     options: { from: text, backup: text, 'data-dir': text, jobs: text, ...openOptions },
     run: async (call) => {
       const keys = await readKeys(call);
-      await withPlace(call, 'from', async (at) => {
+      await runWithBackupPlace(call, 'from', async (at) => {
         const dataDir = call.text('data-dir');
         const { id, tables, objects, masterKeys, masterKeyIds } = await restoreBackup({
           place: at,
@@ -148,7 +148,7 @@ you start the service.`,
     about: `${place}\n--keep accepts last, hourly, daily, weekly, monthly and yearly. daily=7 retains the newest backup of each of the 7 newest days.`,
     options: { from: text, keep: text },
     run: (call) =>
-      withPlace(call, 'from', async (at) => {
+      runWithBackupPlace(call, 'from', async (at) => {
         const keep = parseKeepRule(
           call.text('keep') ?? throwAdminError('--keep is missing, as in --keep daily=7,weekly=4.'),
         );
@@ -158,7 +158,11 @@ you start the service.`,
   },
 };
 
-async function withPlace(call: Call, option: 'to' | 'from', work: (at: Place) => Promise<void>): Promise<void> {
+async function runWithBackupPlace(
+  call: Call,
+  option: 'to' | 'from',
+  work: (at: Place) => Promise<void>,
+): Promise<void> {
   const named = call.text(option) ?? throwAdminError(`--${option} is missing: a folder, or s3://bucket/prefix.`);
   const { place: at, close } = openBackupLocation(named, call.environment);
   try {

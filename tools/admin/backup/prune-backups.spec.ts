@@ -1,7 +1,7 @@
 import { parseKeepRule, selectRetainedTimes } from './prune-backups';
 
 describe('the selection of backups to retain', () => {
-  const retain = (times: string[], rule: string) =>
+  const listRetainedTimes = (times: string[], rule: string) =>
     [
       ...selectRetainedTimes(
         times.map((time) => new Date(time)),
@@ -26,6 +26,6 @@ describe('the selection of backups to retain', () => {
       ...['2025-12-31T08:00Z', '2025-12-31T23:59Z', '2026-02-28T23:59Z', '2026-03-01T00:00Z', '2026-03-08T08:00Z'],
       ...['2026-03-10T08:00Z', '2026-03-10T20:00Z', '2026-03-11T08:00Z'],
     ];
-    expect(retain(times, rule)).toEqual(retained);
+    expect(listRetainedTimes(times, rule)).toEqual(retained);
   });
 });

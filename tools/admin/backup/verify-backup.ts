@@ -28,13 +28,17 @@ export async function verifyBackup(
     const sum = new RowSum();
     for await (const chunk of await openTable(repository, manifest, table)) sum.addRow(chunk as Buffer);
     if (sum.rows !== table.rows || sum.hash !== table.hash)
-      throw damagedFileError(repository, paths.table(id, table.name), 'its rows differ from those that were saved');
+      throw createDamagedFileError(
+        repository,
+        paths.table(id, table.name),
+        'its rows differ from those that were saved',
+      );
     count += 1;
     onProgress(`verify: ${count} of ${tables.length} tables`);
   });
   const objects = await readObjectKeys(repository, manifest);
   if (objects.length !== manifest.objects.count)
-    throw damagedFileError(
+    throw createDamagedFileError(
       repository,
       paths.objectKeys(id),
       `it lists ${objects.length} objects instead of ${manifest.objects.count}`,
@@ -48,10 +52,10 @@ export async function verifyBackup(
     try {
       for await (const chunk of saved.content) size += (chunk as Buffer).length;
     } catch {
-      throw damagedFileError(repository, path, `it cannot be decrypted (the object ${object.key})`);
+      throw createDamagedFileError(repository, path, `it cannot be decrypted (the object ${object.key})`);
     }
     if (size !== object.size)
-      throw damagedFileError(repository, path, `${object.key} has ${size} bytes instead of ${object.size}`);
+      throw createDamagedFileError(repository, path, `${object.key} has ${size} bytes instead of ${object.size}`);
     count += 1;
     onProgress(`verify: ${count} of ${objects.length} objects`);
   });
@@ -74,6 +78,6 @@ async function requireUnchanged({ place }: Repository, path: string, written: Wr
     throw new AdminError(`The file ${path} in ${place.name} is damaged: it was changed after the backup was taken.`);
 }
 
-function damagedFileError({ place }: Repository, path: string, how: string): AdminError {
+function createDamagedFileError({ place }: Repository, path: string, how: string): AdminError {
   return new AdminError(`The file ${path} in ${place.name} is damaged: ${how}.`);
 }

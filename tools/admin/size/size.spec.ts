@@ -8,16 +8,16 @@ import { parts, readFigures, type SizingFigures } from './figures';
 import { computePlan, replicas } from './plan';
 
 /** Figures with which results can be computed by hand: only the parts that a unit names use any time for it. */
-const costs = (some: Partial<Record<(typeof parts)[number], number>> = {}) =>
+const buildCosts = (some: Partial<Record<(typeof parts)[number], number>> = {}) =>
   ({ ...Object.fromEntries(parts.map((part) => [part, 0])), ...some }) as Record<(typeof parts)[number], number>;
 const figures: SizingFigures = {
   measuredOn: { date: '2026-03-01', version: '0.1.0', cpu: 'a processor', cores: 2, node: 'v22', postgres: '18' },
   cpuMs: {
-    idleSecond: costs({ ingest: 10, postgres: 20 }),
-    heartbeat: costs({ ingest: 1, postgres: 2 }),
-    run: costs({ gateway: 3, ingest: 4, postgres: 5, redis: 1 }),
-    step: costs({ ingest: 2, postgres: 1 }),
-    logBatch: costs({ ingest: 6, postgres: 7 }),
+    idleSecond: buildCosts({ ingest: 10, postgres: 20 }),
+    heartbeat: buildCosts({ ingest: 1, postgres: 2 }),
+    run: buildCosts({ gateway: 3, ingest: 4, postgres: 5, redis: 1 }),
+    step: buildCosts({ ingest: 2, postgres: 1 }),
+    logBatch: buildCosts({ ingest: 6, postgres: 7 }),
   },
   diskBytes: {
     empty: 1000,
@@ -28,7 +28,11 @@ const figures: SizingFigures = {
     permanentOfRun: 300,
     permanentOfStep: 20,
   },
-  memoryBytes: { ...costs({ gateway: 100, ingest: 80, postgres: 500, redis: 60 }), connection: 5, agentInRedis: 2 },
+  memoryBytes: {
+    ...buildCosts({ gateway: 100, ingest: 80, postgres: 500, redis: 60 }),
+    connection: 5,
+    agentInRedis: 2,
+  },
 };
 const load: Load = {
   agents: 3000,
@@ -44,10 +48,12 @@ describe('muster-admin size', () => {
     const { demand } = computePlan(load, figures);
     // 864,000 runs per day are 10 per second on average; 250 lines are three batches; 3,000 agents report every 30 s.
     expect(demand.rates).toEqual({ heartbeat: 100, run: 20, step: 80, logBatch: 60 });
-    // Postgres: 100 × 2 + 20 × 5 + 80 × 1 + 60 × 7 + 20 ms per second.
+    // Postgres, per second: 100 heartbeats × 2 ms, 20 runs × 5 ms, 80 steps × 1 ms, 60 log batches × 7 ms, and 20 ms
+    // without load.
     expect(demand.cores.postgres).toBeCloseTo(0.82);
     expect(demand.cores.gateway).toBeCloseTo(0.06);
-    // Ingest: 100 × 1 + 20 × 4 + 80 × 2 + 60 × 6 ms of work, and 10 ms for each of its two processes.
+    // Ingest, per second: 100 heartbeats × 1 ms, 20 runs × 4 ms, 80 steps × 2 ms, 60 log batches × 6 ms, and 10 ms for
+    // each of its two processes.
     expect(demand.cores.ingest).toBeCloseTo(0.72);
   });
 
@@ -111,17 +117,17 @@ describe('muster-admin size', () => {
 });
 
 describe('muster-admin size on the command line', () => {
-  const run = async (...args: string[]) => {
+  const runCommand = async (...args: string[]) => {
     const printed = { stdout: '', stderr: '' };
-    const streamTo = (name: keyof typeof printed) =>
+    const createStream = (name: keyof typeof printed) =>
       ({ isTTY: false, write: (text: string) => Boolean((printed[name] += text)) }) as unknown as NodeJS.WriteStream;
-    const streams: Streams = { stdout: streamTo('stdout'), stderr: streamTo('stderr') };
+    const streams: Streams = { stdout: createStream('stdout'), stderr: createStream('stderr') };
     return { code: await runAdmin(['size', ...args], {}, streams), ...printed };
   };
   const args = '--agents 2000 --runs-per-day 50000 --log-lines-per-run 400 --retention-days 90'.split(' ');
 
   it('size --json prints the computed numbers and the measured figures without any installation', async () => {
-    const { code, stdout } = await run(...args, '--json');
+    const { code, stdout } = await runCommand(...args, '--json');
     const plan = computePlan(
       { agents: 2000, runsPerDay: 50_000, stepsPerRun: 10, logLinesPerRun: 400, retentionDays: 90, peak: 3 },
       readFigures(),
@@ -140,7 +146,7 @@ describe('muster-admin size on the command line', () => {
   });
 
   it('size prints each figure with the costs that it comes from, and the part that becomes too small first', async () => {
-    const { code, stdout } = await run(...args);
+    const { code, stdout } = await runCommand(...args);
     const { cpuMs } = readFigures();
     expect(code).toBe(0);
     for (const name of ['Processes', 'Connections', 'Postgres CPU', 'Postgres memory', 'Postgres disk', 'Redis memory'])
@@ -156,7 +162,7 @@ describe('muster-admin size on the command line', () => {
     [[...args, '--runs-per-day', '1.5'], '--runs-per-day must be a whole number'],
     [[...args, '--peak', '0.5'], '--peak must be a number of at least 1, and not "0.5"'],
   ])('size %j exits with 2 and prints what is wrong', async (wrong, sentence) => {
-    expect(await run(...wrong)).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(sentence) });
+    expect(await runCommand(...wrong)).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(sentence) });
   });
 
   it('k8s/sizing.json has the cost of each heartbeat, run, step and log batch in the parts that process it', () => {

@@ -23,11 +23,11 @@ describe('the support bundle', () => {
     await rm(folder, { recursive: true });
   });
 
-  const admin = async (...args: string[]) => {
+  const runCommand = async (...args: string[]) => {
     const output = { out: '', err: '' };
-    const stream = (name: 'out' | 'err') =>
+    const createStream = (name: 'out' | 'err') =>
       ({ write: (text: string) => (output[name] += text), isTTY: false }) as unknown as NodeJS.WriteStream;
-    const streams = { stdout: stream('out'), stderr: stream('err') };
+    const streams = { stdout: createStream('out'), stderr: createStream('err') };
     return { code: await runAdmin(args, buildTestEnvironment(database.url), streams), ...output };
   };
 
@@ -71,11 +71,11 @@ describe('the support bundle', () => {
       ].join('\n'),
     );
     const to = join(folder, 'bundle.zip');
-    const made = await admin('support-bundle', '--to', to, '--log', log);
+    const made = await runCommand('support-bundle', '--to', to, '--log', log);
     expect([made.code, made.err]).toEqual([0, '']);
     expect((await stat(to)).mode & 0o777).toBe(0o600);
 
-    const files = filesOf(readFileSync(to));
+    const files = readZipFiles(readFileSync(to));
     expect([...files.keys()].sort()).toEqual([
       ...['connections.json', 'deliveries.json', 'doctor.txt', 'indexes.json', 'logs/1.ndjson', 'loops.json'],
       ...['machines.json', 'migrations.json', 'postgres.json', 'queues.json', 'runs.json', 'settings.txt'],
@@ -101,14 +101,14 @@ describe('the support bundle', () => {
   it('the support bundle does not overwrite a file, and requires --to and existing logs', async () => {
     const there = join(folder, 'there.zip');
     await writeFile(there, 'mine');
-    expect(await admin('support-bundle', '--to', there)).toMatchObject({
+    expect(await runCommand('support-bundle', '--to', there)).toMatchObject({
       code: 1,
       err: expect.stringContaining('already exists'),
     });
     expect(readFileSync(there, 'utf8')).toBe('mine');
-    expect((await admin('support-bundle')).err).toContain('--to FILE.zip');
+    expect((await runCommand('support-bundle')).err).toContain('--to FILE.zip');
     const gone = join(folder, 'none.zip');
-    expect((await admin('support-bundle', '--to', gone, '--log', join(folder, 'nothing.log'))).code).toBe(1);
+    expect((await runCommand('support-bundle', '--to', gone, '--log', join(folder, 'nothing.log'))).code).toBe(1);
     expect(existsSync(gone)).toBe(false);
   });
 
@@ -130,7 +130,7 @@ describe('the support bundle', () => {
 });
 
 /** Reads the files of a zip from its central directory. */
-function filesOf(zip: Buffer): Map<string, string> {
+function readZipFiles(zip: Buffer): Map<string, string> {
   const files = new Map<string, string>();
   let at = zip.readUInt32LE(zip.length - 6);
   for (let left = zip.readUInt16LE(zip.length - 12); left > 0; left -= 1) {

@@ -3,7 +3,7 @@ import { startApp } from '../bench-tenant';
 import { chooseSize } from '../short';
 import { type GrowthFixture, getRedisPrefix } from './fixture';
 
-/** Short intervals, so that each loop runs several times. A round without work is recorded only every 10 s. */
+/** Short intervals for the loops, so that each runs several times. A round without work is recorded only every 10 s. */
 const ticks = {
   MAINTENANCE_TICK_MS: '1000',
   RETENTION_TICK_MS: '1000',

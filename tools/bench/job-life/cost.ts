@@ -64,14 +64,14 @@ export class Costs {
     await delay(countersDelayMs);
     const third = await this.readCounters(subject);
     const idlePart = (third.atMs - second.atMs) / (second.atMs - first.atMs);
-    const perExecution = (counter: keyof Written) => {
+    const computePerExecution = (counter: keyof Written) => {
       const idle = (second[counter] - first[counter]) * idlePart;
       return Math.max(0, third[counter] - second[counter] - idle) / executions;
     };
     return {
-      commits: perExecution('commits'),
-      transactions: perExecution('transactions'),
-      flushes: perExecution('flushes'),
+      commits: computePerExecution('commits'),
+      transactions: computePerExecution('transactions'),
+      flushes: computePerExecution('flushes'),
     };
   }
 

@@ -29,7 +29,7 @@ describe('the comparison of computed figures with a simulation', () => {
   afterAll(() => rm(folder, { recursive: true }));
 
   /** Compares with a simulation of 10 s, in which Postgres used this time, and all other parts what is computed. */
-  const compare = (postgresCpuMs: number) => {
+  const compareWithPostgresCpu = (postgresCpuMs: number) => {
     const { run, step, logLine } = figures.diskBytes;
     // Per second: 10 ms while idle, 10 heartbeats of 1 ms, and 2 runs of 5 ms, 4 steps of 2 ms and 2 batches of 3 ms.
     const computedCpuMs = 10 * (10 + 10 + 2 * (5 + 8 + 6));
@@ -51,8 +51,8 @@ describe('the comparison of computed figures with a simulation', () => {
     return compareSimulation(load, { before, after, runs: 20, heartbeats: 100 }, figures);
   };
 
-  it('figures that differ from a simulation by at most 30 % are stored', async () => {
-    const comparisons = compare(580 / 1.29);
+  it('computed sizing figures that differ from a simulation by at most 30 % are stored', async () => {
+    const comparisons = compareWithPostgresCpu(580 / 1.29);
     expect(comparisons.map(({ name, off }) => [name, Math.round(off * 100)])).toEqual([
       ['cores of the apps', 0],
       ['cores of Postgres', 29],
@@ -66,17 +66,20 @@ describe('the comparison of computed figures with a simulation', () => {
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(figures);
   });
 
-  it('figures that differ by more than 30 % leave the file unchanged, and the reason names each of them', async () => {
+  it('sizing figures that differ by more than 30 % leave the file unchanged, and the reason names each of them', async () => {
     await writeFile(file, 'earlier figures');
-    const fault = await storeFigures(file, figures, [...compare(580), ...compare(580 / 1.4)]);
+    const fault = await storeFigures(file, figures, [
+      ...compareWithPostgresCpu(580),
+      ...compareWithPostgresCpu(580 / 1.4),
+    ]);
     expect(fault).toContain('cores of Postgres at 300 agents, 2 runs/s with 4 steps and 150 log lines by 40 %. ');
     expect(fault).not.toContain('Redis');
     expect(await readFile(file, 'utf8')).toBe('earlier figures');
   });
 
-  it('a figure that was measured as 0 or could not be measured is off', async () => {
+  it('a sizing figure that was measured as 0 or could not be measured counts as not met', async () => {
     for (const measured of [0, Number.NaN]) {
-      const comparisons = compare(measured);
+      const comparisons = compareWithPostgresCpu(measured);
       expect(comparisons.filter(({ isMet }) => !isMet).map(({ name }) => name)).toEqual(['cores of Postgres']);
     }
   });

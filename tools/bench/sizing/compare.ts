@@ -40,26 +40,26 @@ export function compareSimulation(load: PhaseLoad, phase: PhaseResult, figures: 
   const sumOfApps = (values: Record<Part, number>) => serviceApps.reduce((sum, app) => sum + values[app], 0);
   const { runs, steps, logLines } = demand.diskBytes;
   const simulation = `${load.agents} agents, ${load.runsPerSecond} runs/s with ${load.steps} steps and ${load.lines} log lines`;
-  const compare = (name: string, computed: number, found: number): Comparison => {
+  const compareFigure = (name: string, computed: number, found: number): Comparison => {
     const off = Math.abs(computed - found) / found;
     return { simulation, name, computed, measured: found, off, isMet: off <= tolerance };
   };
   return [
-    compare('cores of the apps', sumOfApps(demand.cores), sumOfApps(measured)),
-    compare('cores of Postgres', demand.cores.postgres, measured.postgres),
-    compare('cores of Redis', demand.cores.redis, measured.redis),
-    compare(
+    compareFigure('cores of the apps', sumOfApps(demand.cores), sumOfApps(measured)),
+    compareFigure('cores of Postgres', demand.cores.postgres, measured.postgres),
+    compareFigure('cores of Redis', demand.cores.redis, measured.redis),
+    compareFigure(
       'MiB added on disk',
       toMebibytes(runs + steps + logLines),
       toMebibytes(after.diskBytes.total - before.diskBytes.total),
     ),
-    compare('MiB of the apps', toMebibytes(demand.memoryBytes.apps), toMebibytes(sumOfApps(after.memoryBytes))),
-    compare(
+    compareFigure('MiB of the apps', toMebibytes(demand.memoryBytes.apps), toMebibytes(sumOfApps(after.memoryBytes))),
+    compareFigure(
       'MiB of Postgres',
       toMebibytes(demand.memoryBytes.postgres),
       toMebibytes(after.memoryBytes.postgres + after.connections * after.connectionBytes),
     ),
-    compare('MiB of Redis', toMebibytes(demand.memoryBytes.redis), toMebibytes(after.memoryBytes.redis)),
+    compareFigure('MiB of Redis', toMebibytes(demand.memoryBytes.redis), toMebibytes(after.memoryBytes.redis)),
   ];
 }
 

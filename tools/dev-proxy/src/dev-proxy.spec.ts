@@ -18,7 +18,7 @@ describe('the development proxy', () => {
         answer(incoming, response);
       });
       servers.set(app, server);
-      apps[app] = await listen(server);
+      apps[app] = await listenOnPort(server);
     }
     proxy = await startDevProxy({ port: 0, apps: apps as Record<ServiceApp, string> });
   });
@@ -27,7 +27,7 @@ describe('the development proxy', () => {
   });
   afterAll(async () => {
     await proxy.close();
-    for (const server of servers.values()) await close(server);
+    for (const server of servers.values()) await closeServer(server);
   });
 
   it.each(pathOwners)('the development proxy sends $path to $app', async ({ path, app }) => {
@@ -58,16 +58,16 @@ describe('the development proxy', () => {
       answer = (_incoming, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
         response.on('close', resolve);
-        next = (event) => void response.write(`data: ${event}\n\n`);
+        sendNextEvent = (event) => void response.write(`data: ${event}\n\n`);
       };
     });
-    let next: (event: string) => void = () => undefined;
+    let sendNextEvent: (event: string) => void = () => undefined;
     const leave = new AbortController();
     // The response headers arrive before the first event is written.
     const response = await fetch(`${proxy.url}/api/agents/1/stream`, { signal: leave.signal });
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     for (const event of ['one', 'two']) {
-      next(event);
+      sendNextEvent(event);
       expect((await reader.read()).value).toBe(`data: ${event}\n\n`);
     }
     leave.abort();
@@ -75,10 +75,10 @@ describe('the development proxy', () => {
   });
 
   it('the development proxy forwards a request body while it is still being sent', async () => {
-    let first: () => void = () => undefined;
-    const arrived = new Promise<void>((resolve) => (first = resolve));
+    let reportFirstBytes: () => void = () => undefined;
+    const arrived = new Promise<void>((resolve) => (reportFirstBytes = resolve));
     answer = (incoming, response) => {
-      incoming.once('data', first);
+      incoming.once('data', reportFirstBytes);
       void text(incoming).then((body) => response.end(body));
     };
     const sending = request(`${proxy.url}/api/job-logs`, { method: 'POST' });
@@ -101,7 +101,7 @@ describe('the development proxy', () => {
   it('the development proxy responds with 502 while an app is down, and forwards again when the app is back', async () => {
     const scheduler = servers.get('scheduler')!;
     const { port } = scheduler.address() as AddressInfo;
-    await close(scheduler);
+    await closeServer(scheduler);
     const response = await fetch(`${proxy.url}/api/cron/tick?x=1`, { method: 'POST', body: 'x'.repeat(1_000_000) });
     expect(response.status).toBe(502);
     expect(response.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
@@ -112,18 +112,18 @@ describe('the development proxy', () => {
       detail: expect.stringMatching(/^scheduler does not answer/),
     });
     expect((await fetch(`${proxy.url}/api/users`)).status).toBe(200);
-    await listen(scheduler, port);
+    await listenOnPort(scheduler, port);
     expect((await fetch(`${proxy.url}/api/cron/tick`)).status).toBe(200);
   });
 });
 
-async function listen(server: Server, port = 0): Promise<string> {
+async function listenOnPort(server: Server, port = 0): Promise<string> {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function close(server: Server): Promise<void> {
+async function closeServer(server: Server): Promise<void> {
   server.close();
   server.closeAllConnections();
   await once(server, 'close');

@@ -26,11 +26,11 @@ beforeAll(() => {
     if (path) symlinkSync(path, join(bin, tool));
   }
   if (!packer) return;
-  packaged('chromium', {
+  writePackage('chromium', {
     'usr/lib/chromium/chromium': '#!/bin/sh\necho "Chromium 1 $LD_LIBRARY_PATH $FONTCONFIG_FILE"\n',
   });
-  packaged('libpulse0', { 'usr/lib/x86_64-linux-gnu/pulseaudio/libpulsecommon-16.1.so': '' });
-  packaged('libnss3', { 'usr/lib/x86_64-linux-gnu/libnss3.so': '', 'usr/lib/x86_64-linux-gnu/share/a.txt': '' });
+  writePackage('libpulse0', { 'usr/lib/x86_64-linux-gnu/pulseaudio/libpulsecommon-16.1.so': '' });
+  writePackage('libnss3', { 'usr/lib/x86_64-linux-gnu/libnss3.so': '', 'usr/lib/x86_64-linux-gnu/share/a.txt': '' });
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -39,22 +39,22 @@ it('the installed Chromium is the program in CHROMIUM, or the first one on PATH 
   await expect(findInstalledChromium({ CHROMIUM: '/opt/own', PATH: bin })).resolves.toBe('/opt/own');
   await expect(findInstalledChromium({ PATH: bin })).resolves.toBeNull();
   const installed = join(folder, 'installed');
-  program(join(installed, 'chromium'), 'exit 1');
-  program(join(installed, 'google-chrome'), 'exit 0');
+  writeProgram(join(installed, 'chromium'), 'exit 1');
+  writeProgram(join(installed, 'google-chrome'), 'exit 0');
   await expect(findInstalledChromium({ PATH: `relative:${bin}:${installed}` })).resolves.toBe(
     join(installed, 'google-chrome'),
   );
 });
 
 it('the reasons are returned if Chromium cannot be downloaded', async () => {
-  await expect(findOrFetchChromium(setting('none'))).resolves.toEqual(['apt-get is not installed']);
-  apt(`[ "$1" = --version ] && exit 0; echo "E: Unable to locate package chromium"; exit 100`);
-  await expect(findOrFetchChromium(setting('none'))).resolves.toEqual(['Unable to locate package chromium']);
+  await expect(findOrFetchChromium(buildSetting('none'))).resolves.toEqual(['apt-get is not installed']);
+  writeAptProgram(`[ "$1" = --version ] && exit 0; echo "E: Unable to locate package chromium"; exit 100`);
+  await expect(findOrFetchChromium(buildSetting('none'))).resolves.toEqual(['Unable to locate package chromium']);
   expect(readdirSync(join(folder, 'none'))).toEqual([]);
 });
 
 (packer ? it : it.skip)('Chromium and its dependencies are downloaded once, and run from the cache', async () => {
-  apt(`
+  writeAptProgram(`
     case "$*" in
       *--version*) ;;
       *--print-uris*Dir::Cache::archives=*) for each in libpulse0 libnss3 chromium; do
@@ -63,7 +63,7 @@ it('the reasons are returned if Chromium cannot be downloaded', async () => {
       *) exit 100 ;;
     esac`);
   const lines: string[] = [];
-  const found = await findOrFetchChromium({ ...setting('cache'), onProgress: (line) => lines.push(line) });
+  const found = await findOrFetchChromium({ ...buildSetting('cache'), onProgress: (line) => lines.push(line) });
   const cached = dirname(found as string);
   expect(lines).toEqual([
     'chromium: downloading libpulse0 libnss3 chromium (apt-get download)',
@@ -77,7 +77,7 @@ it('the reasons are returned if Chromium cannot be downloaded', async () => {
     .split(' ');
   expect(output[2]!.split(':').sort()).toEqual(libraries);
   expect(output[3]).toBe(join(cached, 'fonts.conf'));
-  await expect(findOrFetchChromium(setting('cache'))).resolves.toBe(found);
+  await expect(findOrFetchChromium(buildSetting('cache'))).resolves.toBe(found);
   expect(
     execFileSync('cat', [join(shop, 'downloads')], { encoding: 'utf8' })
       .trim()
@@ -86,22 +86,22 @@ it('the reasons are returned if Chromium cannot be downloaded', async () => {
   expect(readdirSync(dirname(cached))).toHaveLength(1);
 });
 
-function setting(cache: string) {
+function buildSetting(cache: string) {
   const env = { PATH: bin, HOME: folder };
   return { dataDir: join(folder, 'data'), cacheDir: join(folder, cache), env, onProgress: () => undefined };
 }
 
-function apt(script: string): void {
-  program(join(bin, 'apt-get'), script);
+function writeAptProgram(script: string): void {
+  writeProgram(join(bin, 'apt-get'), script);
 }
 
-function program(path: string, script: string): void {
+function writeProgram(path: string, script: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, `#!/bin/sh\n${script}\n`);
   chmodSync(path, 0o755);
 }
 
-function packaged(name: string, files: Record<string, string>): void {
+function writePackage(name: string, files: Record<string, string>): void {
   const root = join(folder, name);
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });

@@ -43,7 +43,7 @@ async function fetchChromium(target: string, { env, onProgress }: ChromiumSettin
   const work = await mkdtemp(join(target, '..', 'fetch-'));
   try {
     const tools = new DebianPackages(work, env, onProgress, 'chromium');
-    if (!(await tools.hasTools())) return ['apt-get is not installed'];
+    if (!(await tools.hasPackageTools())) return ['apt-get is not installed'];
     const faults: string[] = [];
     for (const prepare of [async () => undefined, () => tools.downloadPackageLists()]) {
       await prepare();
@@ -69,8 +69,8 @@ async function fetchChromium(target: string, { env, onProgress }: ChromiumSettin
 async function extractPackages(root: string, tools: DebianPackages): Promise<string | undefined> {
   const lacking = await tools.findMissingPackages('chromium');
   if (lacking.fault) return lacking.fault;
-  const { archives, fault } = await tools.download(lacking.packages);
-  if (!fault) await tools.extract(archives, root);
+  const { archives, fault } = await tools.downloadPackages(lacking.packages);
+  if (!fault) await tools.extractPackages(archives, root);
   return fault;
 }
 

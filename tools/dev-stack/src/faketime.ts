@@ -18,16 +18,16 @@ export async function fetchFaketime({ env, onProgress }: FaketimeSetting): Promi
   const work = await mkdtemp(join(tmpdir(), 'muster-faketime-fetch-'));
   try {
     const packages = new DebianPackages(work, env, onProgress, 'libfaketime');
-    if (!(await packages.hasTools())) return ['apt-get is not installed'];
+    if (!(await packages.hasPackageTools())) return ['apt-get is not installed'];
     const faults: string[] = [];
     for (const prepare of [async () => undefined, () => packages.downloadPackageLists()]) {
       await prepare();
-      const { archives, fault } = await packages.download(['libfaketime']);
+      const { archives, fault } = await packages.downloadPackages(['libfaketime']);
       if (fault) {
         faults.push(fault);
         continue;
       }
-      await packages.extract(archives, work);
+      await packages.extractPackages(archives, work);
       const file = (await readdir(work, { recursive: true })).find((path) => path.endsWith(`/${library}`));
       if (!file) return [`Debian's package libfaketime has no ${library}`];
       const folder = await mkdtemp(join(tmpdir(), 'muster-faketime-'));

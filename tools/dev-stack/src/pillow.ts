@@ -50,7 +50,7 @@ async function fetchPillow(target: string, { env, onProgress }: PillowSetting): 
   const work = await mkdtemp(join(target, '..', 'fetch-'));
   try {
     const tools = new DebianPackages(work, env, onProgress, 'imaging');
-    if (!(await tools.hasTools())) return ['apt-get is not installed'];
+    if (!(await tools.hasPackageTools())) return ['apt-get is not installed'];
     const faults: string[] = [];
     for (const prepare of [async () => undefined, () => tools.downloadPackageLists()]) {
       await prepare();
@@ -75,9 +75,9 @@ async function extractPackages(root: string, tools: DebianPackages, env: NodeJS.
   const fetched = new Set<string>();
   let fault = 'its libraries could not be downloaded';
   for (let layer = 0, wanted = packages; layer < 8 && wanted.length; layer += 1) {
-    const { archives, fault: notFetched } = await tools.download(wanted);
+    const { archives, fault: notFetched } = await tools.downloadPackages(wanted);
     if (notFetched) return notFetched;
-    await tools.extract(archives, root);
+    await tools.extractPackages(archives, root);
     const found = await findExtracted(root);
     if (!found) return 'the packages do not contain Pillow';
     const left = await checkPillow(found, env);

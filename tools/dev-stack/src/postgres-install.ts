@@ -70,7 +70,7 @@ export async function findPostgres(search: PostgresSearch): Promise<PostgresInst
       (await tryInstall(await copyPackage(packageFolder, search), 'package'));
     if (found) return found;
   }
-  throw noPostgresError(search, faults, majors);
+  throw createNoPostgresError(search, faults, majors);
 }
 
 /** Environment of Postgres and its tools: no PG* settings of the user, and English messages. */
@@ -144,7 +144,7 @@ async function copyPackage(folder: string, search: PostgresSearch): Promise<stri
   return join(copy, 'native/bin');
 }
 
-function noPostgresError(search: PostgresSearch, faults: string[], majors: number[]): DevStackError {
+function createNoPostgresError(search: PostgresSearch, faults: string[], majors: number[]): DevStackError {
   if (majors.length)
     return new DevStackError(
       `The database in ${search.dataFolder} was created by Postgres ${search.dataMajor}, but this machine has only Postgres ` +

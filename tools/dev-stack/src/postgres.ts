@@ -4,7 +4,7 @@ import { Client, type ClientConfig } from 'pg';
 import { ensureCluster, readMajorVersion, chooseClusterPlace } from './postgres-cluster';
 import { findPostgres, buildProgramEnv, type PostgresPlaces } from './postgres-install';
 import { choosePostgresUser } from './choose-postgres-user';
-import { DevStackError, diskFullError, readProcessIdentity } from './process';
+import { DevStackError, createDiskFullError, readProcessIdentity } from './process';
 import { type PartSetting, type PreparedPart } from './server';
 
 /** Finds a Postgres, creates the database if it does not exist, and returns how to start the server. */
@@ -100,7 +100,7 @@ async function readVersionIfOwn(connection: ClientConfig, data: string): Promise
   } catch (error) {
     const { code } = error as { code?: string };
     if (code === '3D000') return createDatabase(connection, data);
-    if (code === '53100') throw diskFullError(data);
+    if (code === '53100') throw createDiskFullError(data);
     // A server that rejects the password is this Postgres only if its pid file says that it is ready.
     if (code === '28P01' && /^ready/m.test(await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')))
       throw new DevStackError(
@@ -114,7 +114,7 @@ async function createDatabase(connection: ClientConfig, data: string): Promise<u
   try {
     await queryRows({ ...connection, database: 'postgres', query_timeout: 30_000 }, 'CREATE DATABASE muster');
   } catch (error) {
-    if ((error as { code?: string }).code === '53100') throw diskFullError(data);
+    if ((error as { code?: string }).code === '53100') throw createDiskFullError(data);
   }
 }
 

@@ -22,7 +22,7 @@ export interface Launch {
 
 /** Converts the output of a program that failed to start into an error with a helpful sentence. */
 export function createProgramError(program: string, output: string, folder: string, logFile?: string): DevStackError {
-  if (isDiskFullOutput(output)) return diskFullError(folder);
+  if (isDiskFullOutput(output)) return createDiskFullError(folder);
   const library = /error while loading shared libraries: ([^\s:]+)/.exec(output)?.[1];
   if (library)
     return new DevStackError(
@@ -38,7 +38,7 @@ export function isDiskFullOutput(output: string): boolean {
   return /No space left on device|Disk quota exceeded|ENOSPC|EDQUOT/i.test(output);
 }
 
-export function diskFullError(folder: string): DevStackError {
+export function createDiskFullError(folder: string): DevStackError {
   return new DevStackError(
     `The disk is full at ${folder}; free some space there, or choose a folder elsewhere with --data-dir.`,
   );

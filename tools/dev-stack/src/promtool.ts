@@ -26,14 +26,14 @@ export async function findPromtool({ dataDir, env, onProgress }: PromtoolSetting
   const work = await mkdtemp(join(cache, 'fetch-'));
   try {
     const tools = new DebianPackages(work, env, onProgress, 'promtool');
-    if (!(await tools.hasTools())) return ['promtool is not on PATH, and apt-get is not installed'];
+    if (!(await tools.hasPackageTools())) return ['promtool is not on PATH, and apt-get is not installed'];
     const faults: string[] = [];
     for (const prepare of [async () => undefined, () => tools.downloadPackageLists()]) {
       await prepare();
-      const { archives, fault } = await tools.download(['prometheus']);
+      const { archives, fault } = await tools.downloadPackages(['prometheus']);
       if (fault) faults.push(fault);
       if (archives.length === 0) continue;
-      await tools.extract(archives, join(work, 'root'));
+      await tools.extractPackages(archives, join(work, 'root'));
       const fetched = join(work, 'root/usr/bin');
       if (!(await runsProgram(join(fetched, 'promtool'))))
         return ['the promtool of Debian’s package does not run here'];

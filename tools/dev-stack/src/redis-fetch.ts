@@ -18,7 +18,7 @@ export async function fetchRedis({ target, env, onProgress }: RedisFetch): Promi
   try {
     const tools = new DebianPackages(work, env, onProgress, 'redis');
     const faults: string[] = [];
-    if (!(await tools.hasTools())) return ['apt-get is not installed'];
+    if (!(await tools.hasPackageTools())) return ['apt-get is not installed'];
     for (const prepare of [async () => undefined, () => tools.downloadPackageLists()]) {
       await prepare();
       for (const packages of [
@@ -42,9 +42,9 @@ async function fetchPackages(tools: DebianPackages, packages: string[], root: st
   const fetched = new Set<string>();
   let wanted = packages;
   for (let layer = 0; layer < 4 && wanted.length; layer += 1) {
-    const { archives, fault } = await tools.download(wanted);
+    const { archives, fault } = await tools.downloadPackages(wanted);
     if (fault) return fault;
-    await tools.extract(archives, root);
+    await tools.extractPackages(archives, root);
     const found = await findExtractedRedis(root);
     if (!Array.isArray(found)) return undefined;
     if (!found.some((each) => each.includes('shared libraries')))

@@ -2,7 +2,7 @@ import { isServedName, portOf } from './ports';
 import { serveApp } from './serve-app';
 import { runStack } from './stack';
 
-export async function main([name, startedBy]: string[], root: string): Promise<void> {
+export async function runServe([name, startedBy]: string[], root: string): Promise<void> {
   if (name === 'stack') await runStack(root, startedBy);
   else if (isServedName(name)) await serveApp(name, root);
   else {

@@ -14,7 +14,7 @@ const root = resolve(__dirname, '../../..');
 describe('nx serve', () => {
   // Ports below the ephemeral range, which Postgres and Redis choose from, and apart from a developer's own stack.
   const first = 10_000 + (process.pid % 1000) * 10;
-  const at = (offset: number) => `http://127.0.0.1:${first + offset}`;
+  const buildUrl = (offset: number) => `http://127.0.0.1:${first + offset}`;
   let folder: string;
   const serves: ChildProcess[] = [];
 
@@ -27,7 +27,7 @@ describe('nx serve', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  const start = (name: string) => {
+  const startServe = (name: string) => {
     const child = spawn(process.execPath, [join(root, 'tools/serve/serve.mjs'), name], {
       env: {
         PATH: process.env['PATH'],
@@ -43,20 +43,20 @@ describe('nx serve', () => {
     }
     return served;
   };
-  const stop = async ({ child }: { child: ChildProcess }, signal: NodeJS.Signals) => {
+  const stopServe = async ({ child }: { child: ChildProcess }, signal: NodeJS.Signals) => {
     const ended = once(child, 'exit');
     child.kill(signal);
     return (await ended)[0] as number | null;
   };
 
   it('serve processes that start at the same time share one dev stack, which ends after the last of them', async () => {
-    const gateway = start('gateway');
-    const proxy = start('dev-proxy');
-    const standalone = start('standalone');
-    const answers = async (url: string) => (await fetch(url).catch(() => undefined))?.status;
+    const gateway = startServe('gateway');
+    const proxy = startServe('dev-proxy');
+    const standalone = startServe('standalone');
+    const readStatus = async (url: string) => (await fetch(url).catch(() => undefined))?.status;
     await waitFor(
       'a response of the gateway through the proxy',
-      async () => (await answers(`${at(0)}/api/health/deep`)) === 200,
+      async () => (await readStatus(`${buildUrl(0)}/api/health/deep`)) === 200,
       45_000,
     );
 
@@ -70,21 +70,21 @@ describe('nx serve', () => {
       string,
       string
     >;
-    const settings = await fetch(`${at(0)}/api/organization/settings`, { headers: { 'x-api-key': key! } });
+    const settings = await fetch(`${buildUrl(0)}/api/organization/settings`, { headers: { 'x-api-key': key! } });
     expect(settings.status).toBe(200);
-    expect(await answers(`${at(0)}/api/cron/tick`)).toBe(502);
+    expect(await readStatus(`${buildUrl(0)}/api/cron/tick`)).toBe(502);
     await waitFor('the message of standalone', () =>
       standalone.output.includes('idle while any of the six apps is served'),
     );
     expect(await isListening(first + 7)).toBe(false);
 
-    expect(await stop(gateway, 'SIGTERM')).toBe(0);
+    expect(await stopServe(gateway, 'SIGTERM')).toBe(0);
     expect(await isListening(first + 1)).toBe(false);
-    await waitFor('standalone', async () => (await answers(`${at(7)}/api/health`)) === 200);
+    await waitFor('standalone', async () => (await readStatus(`${buildUrl(7)}/api/health`)) === 200);
 
-    expect(await stop(standalone, 'SIGINT')).toBe(0);
+    expect(await stopServe(standalone, 'SIGINT')).toBe(0);
     // SIGKILL: the process cannot close its connection properly. Its app ends when the channel closes.
-    await stop(proxy, 'SIGKILL');
+    await stopServe(proxy, 'SIGKILL');
     await waitFor('the stack to end', async () => !(await isListening(first + 9)));
     expect(existsSync(join(folder, 'lock'))).toBe(false);
     expect(await readFile(join(folder, 'stack.log'), 'utf8')).toMatch(/ended\n$/);

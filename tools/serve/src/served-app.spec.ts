@@ -19,23 +19,24 @@ describe('nx serve', () => {
     const file = join(folder, 'starts');
     const lines: string[] = [];
     const app = new ServedApp(join(folder, 'main.js'), { ...process.env, STARTS: file }, (line) => lines.push(line));
-    const starts = async () => (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean).map(Number);
+    const readStartPids = async () =>
+      (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean).map(Number);
     await app.start();
-    const [first] = await waitFor('its start', async () => (await starts()).length === 1 && starts());
+    const [first] = await waitFor('its start', async () => (await readStartPids()).length === 1 && readStartPids());
     process.kill(first!, 'SIGKILL');
-    await waitFor('a second start', async () => (await starts()).length === 2);
+    await waitFor('a second start', async () => (await readStartPids()).length === 2);
     expect(lines).toEqual(['ended unexpectedly (SIGKILL); restarting at once']);
 
     // An app that waits for its restart can be stopped as well.
-    process.kill((await starts())[1]!, 'SIGKILL');
+    process.kill((await readStartPids())[1]!, 'SIGKILL');
     await waitFor('its death', () => lines.length === 2);
     await app.stop();
     expect(app.isWanted).toBe(false);
-    expect(await starts()).toHaveLength(2);
+    expect(await readStartPids()).toHaveLength(2);
     await app.start();
-    await waitFor('the start after the stop', async () => (await starts()).length === 3);
+    await waitFor('the start after the stop', async () => (await readStartPids()).length === 3);
     await app.stop();
-    expect(await starts()).toHaveLength(3);
+    expect(await readStartPids()).toHaveLength(3);
     expect(lines).toHaveLength(2);
   });
 });

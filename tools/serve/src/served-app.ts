@@ -47,7 +47,7 @@ export class ServedApp {
     const handleDeath = (how: string) => {
       if (this.child !== child) return;
       this.child = undefined;
-      const waitMs = this.backoff.nextDelayMs();
+      const waitMs = this.backoff.computeNextDelay();
       const when = waitMs < 1000 ? 'at once' : `in ${Math.round(waitMs / 1000)} s, or with the next change`;
       this.say(`ended unexpectedly (${how}); restarting ${when}`);
       this.revival = setTimeout(

@@ -65,7 +65,7 @@ class Stack {
     }
   }
 
-  /** Called on a signal. The members get the same signal and need the stack until their apps have ended. */
+  /** Called on a signal. The serve processes get the same signal, and need the stack until their apps have ended. */
   async endAfterMembers(): Promise<void> {
     const deadline = Date.now() + leaveWithinMs;
     while (this.members.size && Date.now() < deadline) await new Promise((resume) => setTimeout(resume, 50));

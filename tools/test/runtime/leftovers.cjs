@@ -28,7 +28,7 @@ class Leftovers {
    * Returns one line for each kind of resource that is left, after waiting for those that are about to end. A service
    * or a browser that test files share (`shares`) lasts until the run ends.
    */
-  async find({ ports = {}, shares = false } = {}) {
+  async findLeftovers({ ports = {}, shares = false } = {}) {
     const listLastingResources = () => [
       ...(shares ? [] : this.findLastingResources()),
       ...this.listOpenConnections(ports),
@@ -69,7 +69,7 @@ function countResources() {
   return counts;
 }
 
-/** Each object that all test files share, with its name and the functions that it had when it was first seen. */
+/** Objects that all test files share, each with its name and the functions that it had when it was first seen. */
 const remembered = new Map();
 const rememberedModules = new Set();
 const globals = { console, Date, Math, JSON, 'process.stdout': process.stdout };

@@ -6,7 +6,7 @@ const { join } = require('node:path');
 const runTestFile = require('jest-circus/runner').default;
 const { Leftovers } = require('./leftovers.cjs');
 const { rememberSockets } = require('./opened-sockets.cjs');
-const { childrenSeconds, processorSeconds, slowness } = require('./processor-time.cjs');
+const { readChildrenSeconds, readProcessorSeconds, measureSlowness } = require('./processor-time.cjs');
 
 const root = join(__dirname, '../../..');
 const channels = {
@@ -25,18 +25,21 @@ module.exports = async function runMeasured(globalConfig, config, environment, r
   for (const name of Object.keys(channels)) subscribe(channels[name], listeners[name]);
   const sockets = rememberSockets();
   const leftovers = new Leftovers(root, sockets);
-  const childrenBefore = childrenSeconds();
+  const childrenBefore = readChildrenSeconds();
   try {
     const result = await runTestFile(globalConfig, config, environment, runtime, testPath, send);
     const { startedAt, processorSecondsAtStart } = runtime;
     const measured = {
       elapsedSeconds: (Date.now() - startedAt) / 1000,
-      processorSeconds: processorSeconds() - processorSecondsAtStart,
-      slowness: slowness(),
-      kind: getResourceKind({ ...seen, sockets, hadChildren: childrenSeconds() > childrenBefore }),
+      processorSeconds: readProcessorSeconds() - processorSecondsAtStart,
+      slowness: measureSlowness(),
+      kind: getResourceKind({ ...seen, sockets, hadChildren: readChildrenSeconds() > childrenBefore }),
     };
     const shares = seen.services + seen.browsers > 0;
-    return Object.assign(result, { measured, leftBehind: await leftovers.find({ ports: listStackPorts(), shares }) });
+    return Object.assign(result, {
+      measured,
+      leftBehind: await leftovers.findLeftovers({ ports: listStackPorts(), shares }),
+    });
   } finally {
     for (const name of Object.keys(channels)) unsubscribe(channels[name], listeners[name]);
   }

@@ -14,19 +14,19 @@ new PerformanceObserver((list) => {
  * V8's other threads do not count: they work on the heap and the code of all files before this one, and took up to two
  * seconds of whichever file was running.
  */
-function processorSeconds() {
+function readProcessorSeconds() {
   const { own } = readSecondsFrom(`/proc/self/task/${process.pid}/stat`);
-  return own - collectingMs / 1000 + childrenSeconds();
+  return own - collectingMs / 1000 + readChildrenSeconds();
 }
 
 /** Processor seconds of finished child processes. */
-function childrenSeconds() {
+function readChildrenSeconds() {
   return readSecondsFrom('/proc/self/stat').children;
 }
 
 /**
- * From /proc, because Node reports only the sum of all threads. The fields follow the program's name, which may contain
- * spaces.
+ * Reads /proc, because Node reports only the sum of all threads. The fields follow the program's name, which may
+ * contain spaces.
  */
 function readSecondsFrom(file) {
   const fields = readFileSync(file, 'latin1').split(') ').at(-1).split(' ').map(Number);
@@ -37,7 +37,7 @@ function readSecondsFrom(file) {
  * Returns the ratio of the processor time that a fixed piece of work takes now to the time that it took on the machine
  * for which the limits were set.
  */
-function slowness() {
+function measureSlowness() {
   const startedAt = process.cpuUsage();
   let sum = 0;
   for (let n = 0; n < 4_000_000; n += 1) sum = (sum * 31 + n) | 0;
@@ -49,4 +49,4 @@ function slowness() {
 const ticksPerSecond = 100;
 const referenceMs = 5;
 
-module.exports = { childrenSeconds, processorSeconds, slowness };
+module.exports = { readChildrenSeconds, readProcessorSeconds, measureSlowness };

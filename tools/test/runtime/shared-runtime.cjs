@@ -3,7 +3,7 @@
 // again for each file.
 const asyncHooks = require('node:async_hooks');
 const { installTypeScript } = require('./load-typescript.cjs');
-const { processorSeconds } = require('./processor-time.cjs');
+const { readProcessorSeconds } = require('./processor-time.cjs');
 
 class SharedRuntime {
   constructor(config, environment, _resolver, _transformer, _sources, _coverage, testPath) {
@@ -36,7 +36,7 @@ class SharedRuntime {
     delete require.cache[path];
     const loaded = require(path);
     this.startedAt = Date.now();
-    this.processorSecondsAtStart = processorSeconds();
+    this.processorSecondsAtStart = readProcessorSeconds();
     return loaded;
   }
 

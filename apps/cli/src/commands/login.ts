@@ -137,9 +137,7 @@ async function signInAsPerson(call: Call, url: string, email: string): Promise<{
   throw new Failure(
     'not_muster',
     `The server at ${url} accepted the password but returned no session. Check that the address is that of a Muster service.`,
-    {
-      exitCode: exitCodes.refused,
-    },
+    { exitCode: exitCodes.refused },
   );
 }
 
@@ -197,18 +195,18 @@ async function requireMusterService(url: string): Promise<void> {
     });
   }
   if (/^\s*\{.*"uptimeSeconds"/s.test(text)) return;
-  throw notMusterError(url);
+  throw createNotMusterError(url);
 }
 
 /** Signs in, and returns the login with the names of the user and the organization. */
 async function verifyLogin(login: Login): Promise<Required<Pick<Login, 'organization'>> & Login> {
   const client = createClient(login);
   const answer: Partial<Awaited<ReturnType<typeof client.signedIn.me>>> | null = await client.signedIn.me();
-  if (!answer?.user || !answer.organization) throw notMusterError(login.url);
+  if (!answer?.user || !answer.organization) throw createNotMusterError(login.url);
   return { ...login, email: answer.user.email ?? undefined, organization: answer.organization.name };
 }
 
-function notMusterError(url: string): Failure {
+function createNotMusterError(url: string): Failure {
   return new Failure('not_muster', describeForeignService(url), {
     hint: getAddressHint(url),
     exitCode: exitCodes.refused,

@@ -44,15 +44,15 @@ const usage: Command = {
   async run(call) {
     const found = await call.muster().usage.get(call.text('month'));
     const { limits } = found;
-    const ofLimit = (limit: number | null, unit = '') => (limit === null ? '' : ` of ${unit}${limit}`);
+    const formatOfLimit = (limit: number | null, unit = '') => (limit === null ? '' : ` of ${unit}${limit}`);
     call.terminal.printFields(found, [
       ['month', found.month],
-      ['runs', `${found.runs}${ofLimit(limits.monthlyRunLimit)}`],
+      ['runs', `${found.runs}${formatOfLimit(limits.monthlyRunLimit)}`],
       ['completed', found.completed],
       ['failed', found.failed],
       ['cancelled', found.cancelled],
       ['run time', formatDuration(found.runMinutes * 60_000)],
-      ['spent', `${formatUsd(found.spendUsd)}${ofLimit(limits.monthlySpendLimitUsd, '$')}`],
+      ['spent', `${formatUsd(found.spendUsd)}${formatOfLimit(limits.monthlySpendLimitUsd, '$')}`],
       ['can launch runs', found.canLaunchRuns ? 'yes' : `no: ${found.reason}`],
     ]);
   },

@@ -49,7 +49,7 @@ const install: Command = {
     const { ofWorkers } = call.environment;
     folder.install({ SERVICE_BASE_URL: call.login().url, SERVICE_API_KEY: key, AGENT_ID: id }, ofWorkers);
     const unit = findSystemdUnit(call, folder);
-    const later = unit?.install(buildServiceSettings(call, folder)) ?? null;
+    const later = unit?.installUnit(buildServiceSettings(call, folder)) ?? null;
     startWorker(call, folder, unit);
     await waitUntilOnline(call, muster, { id, folder });
     const pid = folder.findRunningPid() ?? null;
@@ -76,7 +76,7 @@ const start: Command = {
     const running = folder.findRunningPid();
     if (running === undefined) {
       const unit = findInstalledUnit(call, folder);
-      unit?.install(buildServiceSettings(call, folder));
+      unit?.installUnit(buildServiceSettings(call, folder));
       startWorker(call, folder, unit);
     }
     const pid = running ?? (await waitUntilRunning(folder));
@@ -96,7 +96,7 @@ const stop: Command = {
     const { AGENT_ID: id } = folder.readSettings();
     const pid = folder.findRunningPid();
     const unit = findInstalledUnit(call, folder);
-    if (unit) unit.stop();
+    if (unit) unit.stopUnit();
     else if (pid !== undefined) process.kill(pid, 'SIGTERM');
     call.terminal.printResult(
       { agentId: id, pid: pid ?? null },
@@ -160,7 +160,7 @@ const upgrade: Command = {
     const unit = findInstalledUnit(call, folder);
     // SIGTERM would end the run in progress. After SIGKILL the run continues, and the new worker takes it over.
     if (before !== undefined) process.kill(before, 'SIGKILL');
-    unit?.install(buildServiceSettings(call, folder));
+    unit?.installUnit(buildServiceSettings(call, folder));
     startWorker(call, folder, unit);
     const pid = await waitUntilRunning(folder, before);
     call.terminal.printResult({ agentId, pid }, `The new worker is running as process ${pid}.`);
@@ -179,7 +179,7 @@ const uninstall: Command = {
     const { AGENT_ID: agentId } = folder.readSettings();
     const pid = folder.findRunningPid();
     const unit = findInstalledUnit(call, folder);
-    unit?.remove();
+    unit?.removeUnit();
     if (!unit && pid !== undefined) process.kill(pid, 'SIGTERM');
     const until = Date.now() + endsWithinMs;
     while (folder.findRunningPid() !== undefined && Date.now() < until) await waitBeforeNextCheck();
@@ -217,7 +217,7 @@ function buildServiceSettings(call: Call, folder: WorkerFolder) {
 }
 
 function startWorker(call: Call, folder: WorkerFolder, unit: SystemdUnit | null): void {
-  if (unit) unit.start();
+  if (unit) unit.startUnit();
   else folder.startWorker(call.environment.ofWorkers);
 }
 

@@ -175,7 +175,7 @@ async function pushWorkflow({ muster, folder, local, seen, force: forced }: Push
     seen.setDigest(remote.id, digest);
     return { ...result, outcome: 'unchanged' };
   }
-  const base = seen.digestOf(remote.id);
+  const base = seen.getDigest(remote.id);
   if (base !== undefined && base !== theirs && !forced) return { ...result, outcome: 'conflict' };
   const metadata = { name, description, maxCostUsd, workflowPackInstallationId };
   const { id } = remote;
@@ -198,7 +198,7 @@ function decidePullOutcome({ known, remote, seen, force: forced }: Pulling): Out
   const [ours, theirs] = [digestContent(known.content), digestContent(getWorkflowContent(remote))];
   if (ours === theirs) return 'unchanged';
   // If the folder still has the content of the last pull or push, only the service has changed the workflow.
-  return forced || seen.digestOf(remote.id) === ours ? 'pulled' : 'conflict';
+  return forced || seen.getDigest(remote.id) === ours ? 'pulled' : 'conflict';
 }
 
 /** Finds a workflow by id. If the id does not exist, for example in another service, finds it by its unique name. */

@@ -24,7 +24,7 @@ export class LastSeen {
     this.own = this.stored.services[url] ??= {};
   }
 
-  digestOf(id: string): string | undefined {
+  getDigest(id: string): string | undefined {
     return this.own[id];
   }
 

@@ -37,7 +37,7 @@ describe('packs publish', () => {
     rmSync(base, { recursive: true });
   });
 
-  const publish = (path: string) => {
+  const publishFolder = (path: string) => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const env = { HOME: base, MUSTER_URL: url, MUSTER_API_KEY: 'msk_0123456789ab_0123456789abcdef', NO_COLOR: '1' };
     return runCli(['packs', 'publish', path, '--pack', 'claims'], readEnvironment(env));
@@ -50,7 +50,7 @@ describe('packs publish', () => {
     ['a link to nothing', 'nothing', 'linked'],
   ])('the command line refuses a pack with %s before it sends a request', async (_, target, path) => {
     symlinkSync(target, join(folder, path));
-    expect(await publish(folder)).toBe(2);
+    expect(await publishFolder(folder)).toBe(2);
     expect(printed).toContain(`${path} is a link or another special file`);
     expect(printed).toContain('Replace a link with the file itself.');
     expect(requests).toEqual([]);
@@ -60,14 +60,14 @@ describe('packs publish', () => {
     'the command line refuses a symbolic link to a pack folder, also if the path ends in "%s"',
     async (end) => {
       symlinkSync(folder, join(base, 'link'));
-      expect(await publish(join(base, 'link') + end)).toBe(2);
+      expect(await publishFolder(join(base, 'link') + end)).toBe(2);
       expect(printed).toContain('link is a symbolic link, which is not followed');
       expect(requests).toEqual([]);
     },
   );
 
   it('the command line sends a pack that contains no links', async () => {
-    await publish(folder);
+    await publishFolder(folder);
     expect(requests).not.toEqual([]);
   });
 });

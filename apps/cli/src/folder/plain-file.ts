@@ -16,7 +16,7 @@ export function readPlainFile(file: string): Buffer | undefined {
     return readFileSync(file, { flag: constants.O_RDONLY | noFollow } as unknown as { flag: string });
   } catch (error) {
     if (getErrorCode(error) === 'ENOENT') return undefined;
-    throw getErrorCode(error) === 'ELOOP' ? linkRefusedError(file) : error;
+    throw getErrorCode(error) === 'ELOOP' ? createLinkRefusedError(file) : error;
   }
 }
 
@@ -25,16 +25,16 @@ export function writePlainFile(file: string, text: string): void {
   try {
     writeFileSync(file, text, { flag: flag as unknown as string });
   } catch (error) {
-    throw getErrorCode(error) === 'ELOOP' ? linkRefusedError(file) : error;
+    throw getErrorCode(error) === 'ELOOP' ? createLinkRefusedError(file) : error;
   }
 }
 
 /** Throws if the path is a symbolic link. Does not throw if the path does not exist. */
 export function throwIfLink(path: string): void {
-  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) throw linkRefusedError(path);
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) throw createLinkRefusedError(path);
 }
 
-function linkRefusedError(path: string): Error {
+function createLinkRefusedError(path: string): Error {
   return createUsageError(
     `${path} is a symbolic link, which is not followed.`,
     'Replace the link with the file or folder itself.',

@@ -63,11 +63,11 @@ describe('a folder of workflows', () => {
     'a folder of workflows is not written if its file %s is a symbolic link',
     (name) => {
       symlinkSync(secret, join(folder, name));
-      const write = () => {
+      const writeWorkflowAndDigests = () => {
         writeWorkflow(folder, claims);
         new LastSeen(folder, 'https://muster.example').saveDigests();
       };
-      expect(write).toThrow(refused);
+      expect(writeWorkflowAndDigests).toThrow(refused);
       expect(readFileSync(secret, 'utf8')).toBe('hunter2');
     },
   );

@@ -32,7 +32,7 @@ export class Logins {
   findLogin(name: string | undefined): Login {
     const { url, apiKey, context } = this.environment;
     if (!name && url && apiKey) return { name: 'environment', url, apiKey };
-    const stored = this.readFile();
+    const stored = this.readLoginsFile();
     const wanted = name ?? context ?? stored.current ?? undefined;
     if (wanted === undefined)
       throw createUsageError('You are not signed in.', 'To sign in, run muster login --url https://…');
@@ -43,29 +43,29 @@ export class Logins {
   }
 
   listLogins(): (Login & { current: boolean })[] {
-    const { current, contexts } = this.readFile();
+    const { current, contexts } = this.readLoginsFile();
     return Object.entries(contexts).map(([name, login]) => ({ name, ...login, current: name === current }));
   }
 
   saveLogin({ name, ...login }: Login): void {
-    const stored = this.readFile();
-    this.writeFile({ current: name, contexts: { ...stored.contexts, [name]: login } });
+    const stored = this.readLoginsFile();
+    this.writeLoginsFile({ current: name, contexts: { ...stored.contexts, [name]: login } });
   }
 
   selectLogin(name: string): void {
-    const stored = this.readFile();
+    const stored = this.readLoginsFile();
     if (!Object.hasOwn(stored.contexts, name))
       throw createUsageError(`There is no login named ${name}.`, 'To list the logins, run muster contexts.');
-    this.writeFile({ ...stored, current: name });
+    this.writeLoginsFile({ ...stored, current: name });
   }
 
   deleteStoredLogin(name: string): void {
-    const { current, contexts } = this.readFile();
+    const { current, contexts } = this.readLoginsFile();
     const { [name]: _gone, ...rest } = contexts;
-    this.writeFile({ current: current === name ? (Object.keys(rest)[0] ?? null) : current, contexts: rest });
+    this.writeLoginsFile({ current: current === name ? (Object.keys(rest)[0] ?? null) : current, contexts: rest });
   }
 
-  private readFile(): StoredLogins {
+  private readLoginsFile(): StoredLogins {
     let text: string;
     try {
       text = readFileSync(this.file, 'utf8');
@@ -79,7 +79,7 @@ export class Logins {
   }
 
   /** Replaces the file of logins atomically. Other users cannot read the file, not even while it is being written. */
-  private writeFile(stored: StoredLogins): void {
+  private writeLoginsFile(stored: StoredLogins): void {
     mkdirSync(this.environment.configFolder, { recursive: true, mode: 0o700 });
     const draft = `${this.file}.${process.pid}`;
     try {

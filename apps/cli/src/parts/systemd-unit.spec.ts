@@ -11,7 +11,7 @@ describe('a worker as a systemd service', () => {
   const folder = mkdtempSync(join(tmpdir(), 'muster-unit 100% $x "q" [a] \\b '));
   const calls: string[] = [];
   let lingers = true;
-  const systemd = (scope: Systemd['scope']): Systemd => ({
+  const makeSystemd = (scope: Systemd['scope']): Systemd => ({
     scope,
     folder: join(folder, 'units'),
     call: (program, args) => {
@@ -30,10 +30,10 @@ describe('a worker as a systemd service', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   it('a system unit that starts at boot has its variables in a private file, which is removed with the unit', () => {
-    const unit = new SystemdUnit(systemd('system'), place);
+    const unit = new SystemdUnit(makeSystemd('system'), place);
     expect(unit.isInstalled).toBe(false);
-    expect(unit.install(settings)).toBeNull();
-    unit.start();
+    expect(unit.installUnit(settings)).toBeNull();
+    unit.startUnit();
     expect(calls).toEqual([
       'systemctl daemon-reload',
       'systemctl enable muster-worker.service',
@@ -47,28 +47,28 @@ describe('a worker as a systemd service', () => {
     expect(readFileSync(variables, 'utf8')).toBe(
       'SERVICE_API_KEY="msk_a"\nIMAGING_PATH_MAP="\\\\\\\\server\\\\images=/mnt"\nPRACTICE="a \\"\\$b\\" \\`c\\`"\n',
     );
-    unit.remove();
+    unit.removeUnit();
     expect([unit.isInstalled, existsSync(variables)]).toEqual([false, false]);
     expect(calls).toContain('systemctl disable --now muster-worker.service');
   });
 
   it('installing a user unit enables lingering, or returns an instruction if lingering is not permitted', () => {
-    const elsewhere = new SystemdUnit(systemd('user'), { folder: '/srv/other', isUsual: false });
+    const elsewhere = new SystemdUnit(makeSystemd('user'), { folder: '/srv/other', isUsual: false });
     expect(elsewhere.name).toMatch(/^muster-worker-[0-9a-f]{8}\.service$/);
-    const unit = new SystemdUnit(systemd('user'), place);
-    expect(unit.install(settings)).toBeNull();
+    const unit = new SystemdUnit(makeSystemd('user'), place);
+    expect(unit.installUnit(settings)).toBeNull();
     expect(calls).toContain('systemctl --user enable muster-worker.service');
     expect(calls).toContain('loginctl enable-linger');
     lingers = false;
-    expect(unit.install(settings)).toContain('enable-linger');
-    unit.remove();
+    expect(unit.installUnit(settings)).toContain('enable-linger');
+    unit.removeUnit();
   });
 
   it('the systemd unit of a worker escapes what systemd interprets in each of its paths', () => {
-    const unit = new SystemdUnit(systemd('system'), place);
+    const unit = new SystemdUnit(makeSystemd('system'), place);
     const { execPath } = process;
     process.execPath = '/opt/100% $x/node';
-    unit.install(settings);
+    unit.installUnit(settings);
     process.execPath = execPath;
     const text = readFileSync(join(folder, 'units/muster-worker.service'), 'utf8');
     const path = folder.replaceAll('%', '%%');
@@ -78,14 +78,14 @@ describe('a worker as a systemd service', () => {
     const pattern = path.replace('[a]', '\\[a\\]').replace('\\b', '\\\\b');
     expect(text).toContain(`EnvironmentFile=${pattern}/systemd.env\n`);
     expect(text).toContain(`StandardOutput=append:${path}/worker.log\n`);
-    unit.remove();
+    unit.removeUnit();
   });
 
   itVerifies('systemd-analyze verifies the systemd unit of a worker without a warning', () => {
-    const unit = new SystemdUnit(systemd('system'), place);
-    unit.install({ ...settings, program: process.execPath });
+    const unit = new SystemdUnit(makeSystemd('system'), place);
+    unit.installUnit({ ...settings, program: process.execPath });
     const path = join(folder, 'units/muster-worker.service');
     expect(execFileSync('systemd-analyze', ['verify', path], { encoding: 'utf8', stdio: 'pipe' })).toBe('');
-    unit.remove();
+    unit.removeUnit();
   });
 });

@@ -23,7 +23,7 @@ export function findSystemd(configHome: string): Systemd | null {
   try {
     callProgram('systemctl', ['--user', 'show-environment']);
   } catch {
-    // This user has no systemd session, for example after su.
+    // A user has no systemd session after `su`, for example.
     return null;
   }
   return { scope: 'user', folder: join(configHome, 'systemd/user'), call: callProgram };
@@ -60,7 +60,7 @@ export class SystemdUnit {
   }
 
   /** Writes and enables the unit. Returns an instruction for the user if it will not start at boot, otherwise null. */
-  install({ program, log, agentId, environment }: ServicePlace): string | null {
+  installUnit({ program, log, agentId, environment }: ServicePlace): string | null {
     mkdirSync(this.systemd.folder, { recursive: true });
     rmSync(this.variables, { force: true });
     writeFileSync(this.variables, formatEnvironmentFile(environment), { mode: 0o600, flag: 'wx' });
@@ -71,15 +71,15 @@ export class SystemdUnit {
     return scope === 'user' ? this.enableLinger() : null;
   }
 
-  start(): void {
+  startUnit(): void {
     this.runSystemctl('restart', this.name);
   }
 
-  stop(): void {
+  stopUnit(): void {
     this.runSystemctl('stop', this.name);
   }
 
-  remove(): void {
+  removeUnit(): void {
     this.runSystemctl('disable', '--now', this.name);
     rmSync(this.path, { force: true });
     rmSync(this.variables, { force: true });

@@ -14,10 +14,10 @@ export function reportSignedIn(): void {
 }
 
 export function useSessionEnded(): boolean {
-  return useSyncExternalStore(subscribe, () => hasEnded);
+  return useSyncExternalStore(subscribeToSessionEnd, () => hasEnded);
 }
 
-function subscribe(watcher: () => void): () => void {
+function subscribeToSessionEnd(watcher: () => void): () => void {
   watchers.add(watcher);
   return () => void watchers.delete(watcher);
 }

@@ -24,7 +24,7 @@ describe('a cron expression in words', () => {
     ['0 0 * * 6,7', 'At 00:00, Saturday and Sunday.'],
     ['0-30/10 4 * * *', 'At 04:00, 04:10, 04:20 and 04:30, every day.'],
     ['5/15 4 * * *', 'At 04:05, 04:20, 04:35 and 04:50, every day.'],
-  ])('the expression %s is described as: %s', (expression, words) => expect(describeCron(expression)).toBe(words));
+  ])('the cron expression %s is described as: %s', (expression, words) => expect(describeCron(expression)).toBe(words));
 
   it.each([
     '',
@@ -41,7 +41,7 @@ describe('a cron expression in words', () => {
     '0 0 * FOO *',
     '1-2-3 * * * *',
     '1, * * * *',
-  ])('an invalid or unsupported expression has no description: %j', (expression) =>
+  ])('an invalid or unsupported cron expression has no description: %j', (expression) =>
     expect(describeCron(expression)).toBeNull(),
   );
 });

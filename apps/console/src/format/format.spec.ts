@@ -26,11 +26,11 @@ describe('formats of the console', () => {
     [86_399, 'in 23 hr.'],
     [86_400, 'tomorrow'],
     [-86_400, 'yesterday'],
-  ])('a time is formatted in the largest unit that fits its distance: %d s', (seconds, text) =>
+  ])('a relative time is formatted in the largest unit that fits: %d s', (seconds, text) =>
     expect(formatRelative(new Date(seconds * 1000).toISOString(), 0)).toBe(text),
   );
 
-  it('a share is 100% only if nothing is missing', () => {
+  it('a share is shown as 100% only if it is complete', () => {
     expect([formatShare(0, 0), formatShare(0, 3), formatShare(9999, 10_000), formatShare(3, 3)]).toEqual([
       '–',
       '0%',

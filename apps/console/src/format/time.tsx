@@ -56,10 +56,10 @@ const watchers = new Set<() => void>();
 
 /** One timer for the whole page, stopped while no component uses it. */
 function useNow(): number {
-  return useSyncExternalStore(subscribe, () => now);
+  return useSyncExternalStore(subscribeToClock, () => now);
 }
 
-function subscribe(watcher: () => void): () => void {
+function subscribeToClock(watcher: () => void): () => void {
   if (!timer) now = Date.now();
   watchers.add(watcher);
   timer ??= setInterval(() => {

@@ -68,7 +68,7 @@ export function Frame() {
         </div>
         <MainNavigation />
       </header>
-      {/* Focusable, so that a page without focusable elements can be scrolled with the keyboard. */}
+      {/* The content is focusable, so that a page without focusable elements can be scrolled with the keyboard. */}
       <main
         id="content"
         tabIndex={0}

@@ -25,7 +25,7 @@ const watchers = new Set<() => void>();
  * contains its text up to then.
  */
 export function useChatTurn(owner: string): ChatTurn | undefined {
-  return useSyncExternalStore(subscribe, () => turns.get(owner));
+  return useSyncExternalStore(subscribeToTurns, () => turns.get(owner));
 }
 
 /** Sends a message and reads the answer. Resolves when the answer has ended, also after an error. */
@@ -125,7 +125,7 @@ function notifyWatchers(): void {
   for (const watcher of watchers) watcher();
 }
 
-function subscribe(watcher: () => void): () => void {
+function subscribeToTurns(watcher: () => void): () => void {
   watchers.add(watcher);
   return () => void watchers.delete(watcher);
 }

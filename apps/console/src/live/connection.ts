@@ -33,10 +33,10 @@ export function onReconnect(catchUp: () => void): () => void {
 }
 
 export function useConnection(): State {
-  return useSyncExternalStore(subscribe, () => state);
+  return useSyncExternalStore(subscribeToConnection, () => state);
 }
 
-function subscribe(watcher: () => void): () => void {
+function subscribeToConnection(watcher: () => void): () => void {
   watchers.add(watcher);
   return () => void watchers.delete(watcher);
 }

@@ -69,13 +69,13 @@ class SharedStream {
 
   private becomeLeader(): void {
     if (this.leaving.signal.aborted) return;
-    const broadcast = (word: LeaderMessage) => {
+    const broadcastMessage = (word: LeaderMessage) => {
       this.channel.postMessage(word);
       this.receiveMessage(word);
     };
     const listeners = {
-      event: (event: StreamEvent) => broadcast({ kind: 'event', event }),
-      open: () => broadcast({ kind: 'open' }),
+      event: (event: StreamEvent) => broadcastMessage({ kind: 'event', event }),
+      open: () => broadcastMessage({ kind: 'open' }),
       refused: () => undefined,
     };
     this.source = new EventStream(this.url, this.events, listeners, this.lastId);

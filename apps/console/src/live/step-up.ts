@@ -15,10 +15,10 @@ export function finishProofRequest(proved: boolean): void {
 }
 
 export function useIsProofRequested(): boolean {
-  return useSyncExternalStore(subscribe, () => waiting.length > 0);
+  return useSyncExternalStore(subscribeToProofRequests, () => waiting.length > 0);
 }
 
-function subscribe(watcher: () => void): () => void {
+function subscribeToProofRequests(watcher: () => void): () => void {
   watchers.add(watcher);
   return () => void watchers.delete(watcher);
 }

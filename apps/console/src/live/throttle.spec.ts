@@ -4,11 +4,11 @@ import { Throttle } from './throttle';
 describe('Throttle', () => {
   it('a throttled function runs once more after the pause if it was called several times during the pause', async () => {
     let acted = 0;
-    let second: () => void = () => undefined;
-    const hasActedTwice = new Promise<void>((resolve) => (second = resolve));
+    let reportSecondCall: () => void = () => undefined;
+    const hasActedTwice = new Promise<void>((resolve) => (reportSecondCall = resolve));
     const throttle = new Throttle(() => {
       acted += 1;
-      if (acted === 2) second();
+      if (acted === 2) reportSecondCall();
     }, 5);
     for (let call = 0; call < 3; call += 1) throttle.requestCall();
     expect(acted).toBe(1);

@@ -15,7 +15,7 @@ export type AgentEvent =
   | AgentLogEvent
   | AgentJobEvent
   | AgentResyncEvent
-  /** The stream was connected, for the first time or again. */
+  /** Called when the stream is connected, for the first time or again. */
   | { type: 'open' };
 
 const events = ['lifecycle', 'status', 'log', 'job', 'resync'] as const;

@@ -17,7 +17,7 @@ export function useScreen(jobId: string): ScreenImage | null {
   const [image, setImage] = useState<ScreenImage | null>(null);
   useEffect(() => {
     let shownUrl: string | null = null;
-    const show = (frame: ScreenFrame | null) => {
+    const showFrame = (frame: ScreenFrame | null) => {
       const next = frame && {
         url: URL.createObjectURL(decodeJpeg(frame.data)),
         width: frame.width,
@@ -28,18 +28,18 @@ export function useScreen(jobId: string): ScreenImage | null {
       shownUrl = next?.url ?? null;
     };
     const source = new EventSource(`/api/jobs/${jobId}/screen`);
-    source.addEventListener('frame', ({ data }: MessageEvent<string>) => show(JSON.parse(data) as ScreenFrame));
+    source.addEventListener('frame', ({ data }: MessageEvent<string>) => showFrame(JSON.parse(data) as ScreenFrame));
     source.addEventListener('end', () => {
       source.close();
-      show(null);
+      showFrame(null);
     });
     // An error response closes the stream for good: the run has ended, or the user may no longer watch it.
     source.onerror = () => {
-      if (source.readyState === EventSource.CLOSED) show(null);
+      if (source.readyState === EventSource.CLOSED) showFrame(null);
     };
     return () => {
       source.close();
-      show(null);
+      showFrame(null);
     };
   }, [jobId]);
   return image;

@@ -224,7 +224,7 @@ interface ChoiceProps extends Pick<FieldProps, 'label' | 'hint' | 'name'> {
   /** Label of the empty choice. */
   none?: string;
   required?: boolean;
-  /** Called with the chosen value. */
+  /** Called with the value that the user has chosen. */
   choose?: (value: string) => void;
 }
 

@@ -28,21 +28,21 @@ export function Menu({ label, icon, actions, head }: MenuProps) {
   const id = useId();
   const surfaces = useSurfaces(isOpen, () => setOpen(false));
   useHoldTableRows(isOpen);
-  const toggle = (by: 'key' | 'pointer') => {
+  const toggleMenu = (by: 'key' | 'pointer') => {
     setOpenedBy(by);
     setOpen(!isOpen);
   };
-  // Like the trigger of Radix: the pointer opens the menu when it is pressed, so that one gesture can pick an action.
+  // As in Radix, pressing the pointer opens the menu before it is released, so that one gesture can choose an action.
   const onPointerDown = (event: PointerEvent) => {
     if (event.button !== 0 || event.ctrlKey) return;
     // The button must not take the focus from the menu.
     if (!isOpen) event.preventDefault();
-    toggle('pointer');
+    toggleMenu('pointer');
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (!['Enter', ' ', 'ArrowDown'].includes(event.key)) return;
     event.preventDefault();
-    if (event.key !== 'ArrowDown' || !isOpen) toggle('key');
+    if (event.key !== 'ArrowDown' || !isOpen) toggleMenu('key');
   };
   return (
     <>

@@ -66,7 +66,7 @@ export function FactList({ facts, isStacked }: { facts: [name: string, value: Re
   );
 }
 
-/** Empty state: what will be shown here, and how to get it. */
+/** Note on an empty page or list about what will be shown there, and how to get it. */
 export function EmptyNote({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="flex flex-col items-center gap-2 px-4 py-10 text-center">

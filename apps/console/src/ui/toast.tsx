@@ -31,7 +31,7 @@ export function showErrorToast(error: unknown, name?: string): void {
 }
 
 export function Toasts() {
-  const shown = useSyncExternalStore(subscribe, () => toasts);
+  const shown = useSyncExternalStore(subscribeToToasts, () => toasts);
   return (
     <div
       role="status"
@@ -72,7 +72,7 @@ function setToasts(next: readonly Toast[]): void {
   for (const watcher of watchers) watcher();
 }
 
-function subscribe(watcher: () => void): () => void {
+function subscribeToToasts(watcher: () => void): () => void {
   watchers.add(watcher);
   return () => void watchers.delete(watcher);
 }

@@ -10,7 +10,8 @@ export function useVisibleCurrent<E extends HTMLElement>(selector: string, curre
     const item = bar.current?.querySelector(selector);
     if (!bar.current || !item) return;
     const [around, inside] = [bar.current, item].map((element) => element.getBoundingClientRect());
-    // Not scrollIntoView(), after which the next Tab in Chromium starts here and not at the top of the page.
+    // Does not use scrollIntoView(), because in Chromium the next press of Tab would then start at this element instead
+    // of the top of the page.
     bar.current.scrollLeft += inside!.left - around!.left - (around!.width - inside!.width) / 2;
   }, [selector, current]);
   return bar;

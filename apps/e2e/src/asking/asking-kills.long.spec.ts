@@ -18,17 +18,19 @@ describeInBrowser('a portal asks for a password and then for a code, which a per
   });
   afterAll(() => signIns?.stage.close());
 
-  it.each(ways)('by %s, the run signs in, and the portal sees the code once', (way) => signIns.play(way));
+  it.each(ways)('a run whose code a person answers by %s signs in, and the portal receives the code once', (way) =>
+    signIns.play(way),
+  );
 
   it.each(ways.flatMap((way) => victims.map((victim) => [way, victim] as const)))(
-    'by %s, the run signs in although %s is killed while the run asks, and the portal sees the code once',
+    'a run whose code is answered by %s signs in even if %s is killed during the question; the portal gets the code once',
     (way, victim) => signIns.play(way, victim),
   );
 
-  it('by the autopilot, a person answers in the inbox, and the portal sees the code once', () =>
+  it('an autopilot session signs in with the code that a person enters in the inbox, and the portal receives it once', () =>
     signIns.playAutopilot());
 
-  it('no code, password or TOTP secret is found anywhere but sealed after the runs', async () => {
+  it('after the runs, no code, password or TOTP secret is stored anywhere unsealed', async () => {
     const { portal } = signIns.stage;
     const codes = portal.listCodes();
     expect(codes).toHaveLength(ways.length * (victims.length + 1) + 1);

@@ -134,7 +134,7 @@ export class AskingStage {
   }
 
   /** Reads a resource. Repeats the request while an app or Postgres is away. */
-  read(path: string): Promise<any> {
+  readResource(path: string): Promise<any> {
     return waitFor(
       path,
       async () => {
@@ -149,7 +149,9 @@ export class AskingStage {
   async readPages(path: string): Promise<string> {
     const pages: string[] = [];
     for (let cursor: string | null | undefined = ''; cursor !== null && cursor !== undefined;) {
-      const body = await this.read(`${path}${path.includes('?') ? '&' : '?'}limit=200${cursor && `&cursor=${cursor}`}`);
+      const body = await this.readResource(
+        `${path}${path.includes('?') ? '&' : '?'}limit=200${cursor && `&cursor=${cursor}`}`,
+      );
       pages.push(JSON.stringify(body));
       cursor = body.nextCursor;
     }

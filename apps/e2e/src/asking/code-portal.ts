@@ -23,7 +23,7 @@ export class CodePortal {
   private constructor(private readonly server: Server) {}
 
   static async start(): Promise<CodePortal> {
-    const portal = new CodePortal(createServer((request, response) => void portal.answer(request, response)));
+    const portal = new CodePortal(createServer((request, response) => void portal.answerRequest(request, response)));
     await new Promise<void>((resolve) => portal.server.listen(0, '127.0.0.1', resolve));
     return portal;
   }
@@ -46,7 +46,7 @@ export class CodePortal {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async answerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url!, 'http://portal');
     const signIn = url.searchParams.get('run') ?? '';
     const chunks: Buffer[] = [];

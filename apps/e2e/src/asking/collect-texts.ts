@@ -1,18 +1,22 @@
 import type { AskingStage } from './asking-stage';
 import { readRedis } from './read-redis';
 
-/** All texts of one place, and a text that must be in it, because an unreadable place would contain nothing. */
+/**
+ * The texts that were found in one place, and a text that must be among them. Without it, the place could not be read.
+ */
 type Place = [place: string, texts: string, marker: string];
 
 /** Reads everything in which the service, its worker and its receivers could have stored a code. */
 export async function collectTexts(stage: AskingStage): Promise<Place[]> {
   const { fixture, agentId } = stage;
-  const { jobs } = await stage.read('/api/jobs?limit=200');
+  const { jobs } = await stage.readResource('/api/jobs?limit=200');
   const runs: string[] = (jobs as { jobId?: string; id: string }[]).map(({ jobId, id }) => jobId ?? id);
   const day = new Date().toISOString().slice(0, 10);
   const readText = async (path: string) => (await stage.admin.get(path)).text;
   const logs = await Promise.all(runs.map((id) => stage.readPages(`/api/jobs/${id}/logs`)));
-  const jobPages = await Promise.all(runs.map(async (id) => JSON.stringify(await stage.read(`/api/jobs/${id}`))));
+  const jobPages = await Promise.all(
+    runs.map(async (id) => JSON.stringify(await stage.readResource(`/api/jobs/${id}`))),
+  );
   const mails = stage.mailbox.mails.map(({ raw }) => raw).join('\n');
   const places: Place[] = [
     ['logs', stage.readOutputs(), '"level"'],
@@ -24,7 +28,7 @@ export async function collectTexts(stage: AskingStage): Promise<Place[]> {
     ['messages to the model', stage.model.calls.map(({ text }) => text).join('\n'), 'one-time-code'],
     ['jobs', jobPages.join('\n'), 'welcome'],
     ['logs of jobs', logs.join('\n'), '['],
-    ['session', JSON.stringify(await stage.read(`/api/agents/${agentId}/autopilot`)), 'Sign in to the payer'],
+    ['session', JSON.stringify(await stage.readResource(`/api/agents/${agentId}/autopilot`)), 'Sign in to the payer'],
     ['questions', await stage.readPages('/api/questions'), 'answered'],
     ['timeline', await stage.readPages(`/api/agents/${agentId}/logs`), 'asks: Code of the payer'],
     ['audit', await stage.readPages('/api/audit'), 'question.answer'],

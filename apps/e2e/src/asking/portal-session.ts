@@ -1,7 +1,7 @@
 import type { AutopilotTask, SessionAction } from '@muster/contracts';
 import type { FakeModel } from '@muster/testing';
 
-/** The task to sign in to the portal with a password of the vault and a code of a person. */
+/** Builds the task that signs in to the portal with a password from the vault and a code from a person. */
 export function buildSignInTask(startUrl: string): AutopilotTask {
   return {
     title: 'Sign in to the payer',

@@ -1,6 +1,9 @@
 import { Redis } from 'ioredis';
 
-/** Records every command that a Redis server receives, also of scripts. Values that expire or are deleted are in it. */
+/**
+ * Records every command that a Redis server receives, also from scripts. The record also contains values that have
+ * expired or were deleted.
+ */
 export class RedisRecorder {
   private readonly lines: string[] = [];
 

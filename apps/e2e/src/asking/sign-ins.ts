@@ -68,15 +68,16 @@ async function prepareSignIns(stage: AskingStage, ways: readonly Way[]): Promise
   await consoleTab.getByRole('button', { name: 'Sign in' }).click();
   await consoleTab.getByText('No open questions.').waitFor({ timeout: 40_000 });
 
-  const readQuestion = async (jobId: string) => (await stage.read(`/api/questions?jobId=${jobId}`)).questions[0];
-  const isOpen = async (jobId: string) => (await readQuestion(jobId))?.status === 'open';
+  const readQuestion = async (jobId: string) =>
+    (await stage.readResource(`/api/questions?jobId=${jobId}`)).questions[0];
+  const isQuestionOpen = async (jobId: string) => (await readQuestion(jobId))?.status === 'open';
   /** Repeats an attempt to answer until the question is answered, as people and gateways do. */
-  const untilAnswered = (jobId: string, attempt: () => Promise<unknown>) =>
+  const waitUntilAnswered = (jobId: string, attempt: () => Promise<unknown>) =>
     waitFor(
       'the answer to be accepted',
       async () => {
         await attempt().catch(() => undefined);
-        return !(await isOpen(jobId));
+        return !(await isQuestionOpen(jobId));
       },
       90_000,
     );
@@ -86,10 +87,12 @@ async function prepareSignIns(stage: AskingStage, ways: readonly Way[]): Promise
     const signed = Object.entries(sms).reduce((text, pair) => text + pair.join(''), inbound.url);
     const signature = createHmac('sha1', 'auth-token-of-the-gateway').update(signed).digest('base64');
     const headers = { 'x-twilio-signature': signature };
-    return untilAnswered(jobId, () => fetch(inbound.url, { method: 'POST', body: new URLSearchParams(sms), headers }));
+    return waitUntilAnswered(jobId, () =>
+      fetch(inbound.url, { method: 'POST', body: new URLSearchParams(sms), headers }),
+    );
   };
   const answerInConsole = (jobId: string, code: string) =>
-    untilAnswered(jobId, async () => {
+    waitUntilAnswered(jobId, async () => {
       // An answered question stays in the list until the person leaves it.
       const card = consoleTab
         .getByRole('article', { name: 'Code of the payer (person in the console)' })
@@ -111,7 +114,7 @@ async function prepareSignIns(stage: AskingStage, ways: readonly Way[]): Promise
     return new RegExp(`${stage.proxy.url}/a/[\\w-]+`).exec(mail!.raw)![0];
   };
   const answerByLink = (jobId: string, code: string, link: string) =>
-    untilAnswered(jobId, async () => {
+    waitUntilAnswered(jobId, async () => {
       for (const method of ['HEAD', 'GET']) await fetch(link, { method, headers: { 'sec-purpose': 'prefetch' } });
       await mailTab.goto(link);
       const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
@@ -121,7 +124,7 @@ async function prepareSignIns(stage: AskingStage, ways: readonly Way[]): Promise
       await mailTab.getByText('The run continues.').waitFor();
     });
 
-  const play = async (way: Way, victim?: Victim): Promise<void> => {
+  const playSignIn = async (way: Way, victim?: Victim): Promise<void> => {
     const { admin, portal } = stage;
     const signIn = newId();
     const to = `${signIn}@practice.example`;
@@ -140,7 +143,7 @@ async function prepareSignIns(stage: AskingStage, ways: readonly Way[]): Promise
     expect([launched.status, launched.body]).toEqual([202, expect.anything()]);
     const { jobId } = launched.body as { jobId: string };
     await waitFor('the password to reach the portal', () => portal.received.has(signIn), 90_000);
-    if (way !== 'TOTP') await waitFor('the question', () => isOpen(jobId), 60_000);
+    if (way !== 'TOTP') await waitFor('the question', () => isQuestionOpen(jobId), 60_000);
     const link = way === 'link in a mail' && !(victim && killsEarly) ? await receiveLink(to) : null;
     if (victim) await (killed ??= stage.kill(victim));
     const restarted = victim ? stage.restart(victim) : Promise.resolve();
@@ -152,7 +155,7 @@ async function prepareSignIns(stage: AskingStage, ways: readonly Way[]): Promise
     const job = await waitFor(
       'the end of the run',
       async () => {
-        const read = await stage.read(`/api/jobs/${jobId}`);
+        const read = await stage.readResource(`/api/jobs/${jobId}`);
         return read.finishedAt !== null && read;
       },
       120_000,
@@ -162,7 +165,7 @@ async function prepareSignIns(stage: AskingStage, ways: readonly Way[]): Promise
     expect(codes).toEqual([way === 'TOTP' ? expect.stringMatching(/^\d{8}$/) : code]);
   };
 
-  const playAutopilot = async (): Promise<void> => {
+  const playAutopilotSignIn = async (): Promise<void> => {
     const { model, agentId } = stage;
     const signIn = newId();
     scriptSignIn(model);
@@ -176,7 +179,7 @@ async function prepareSignIns(stage: AskingStage, ways: readonly Way[]): Promise
       waitFor(
         `a session that is ${statuses.join(' or ')}`,
         async () => {
-          const session = await stage.read(path);
+          const session = await stage.readResource(path);
           return statuses.includes(session.status) && session;
         },
         90_000,
@@ -191,5 +194,5 @@ async function prepareSignIns(stage: AskingStage, ways: readonly Way[]): Promise
     expect(portal.received.get(signIn)).toEqual([portal.sent.get(signIn)]);
   };
 
-  return { stage, play, playAutopilot };
+  return { stage, play: playSignIn, playAutopilot: playAutopilotSignIn };
 }

@@ -17,10 +17,10 @@ describe('a chat whose process is killed in the middle of a turn', () => {
   beforeEach(() => stage.model.reset());
   afterEach(() => expect(stage.model.faults).toEqual([]));
 
-  const path = () => `/api/agents/${desk.agentId}/chat`;
-  const sendMessage = (message: string, more: object = {}) => stage.api.post(path(), { message, ...more });
-  const history = async (sessionId: string) =>
-    (await stage.api.get(`${path()}?sessionId=${sessionId}`)).body.messages as Record<string, any>[];
+  const getChatPath = () => `/api/agents/${desk.agentId}/chat`;
+  const sendMessage = (message: string, more: object = {}) => stage.api.post(getChatPath(), { message, ...more });
+  const readChatHistory = async (sessionId: string) =>
+    (await stage.api.get(`${getChatPath()}?sessionId=${sessionId}`)).body.messages as Record<string, any>[];
   const killAndStart = async () => {
     await stage.killApps('gateway');
     await stage.startApp('gateway');
@@ -32,7 +32,7 @@ describe('a chat whose process is killed in the middle of a turn', () => {
   it('a chat keeps the partial answer of a killed turn, and answers again once that turn is dead', async () => {
     const answerText = Array.from({ length: 200 }, (_, at) => `word${at}`).join(' ');
     stage.model.addResponses({ content: answerText, slowMs: 100 });
-    const response = await fetch(`${stage.api.url}${path()}/stream`, {
+    const response = await fetch(`${stage.api.url}${getChatPath()}/stream`, {
       ...{ method: 'POST', headers: { 'content-type': 'application/json', ...stage.api.headers } },
       body: JSON.stringify({ message: 'Tell me all of it' }),
     });
@@ -42,12 +42,12 @@ describe('a chat whose process is killed in the middle of a turn', () => {
         streamed += Buffer.from(piece).toString();
       }
     })().catch(() => undefined);
-    const storedParts = async () =>
+    const readStoredAnswerParts = async () =>
       (await stage.pool.query<{ parts: string[] }>(`SELECT said AS parts FROM chat_turn WHERE status = 'running'`))
         .rows[0]?.parts;
     await waitFor(
       'a part of the answer to be stored',
-      async () => (await storedParts())?.[0]?.includes('word9') ?? false,
+      async () => (await readStoredAnswerParts())?.[0]?.includes('word9') ?? false,
       30_000,
     );
     await killAndStart();
@@ -59,7 +59,7 @@ describe('a chat whose process is killed in the middle of a turn', () => {
     await backdateHeartbeats();
     stage.model.addResponses('As I said.');
     expect((await sendMessage('And?', { sessionId })).body.reply).toBe('As I said.');
-    const [, broken] = await history(sessionId!);
+    const [, broken] = await readChatHistory(sessionId!);
     expect(broken).toMatchObject({ role: 'assistant', status: 'interrupted', code: 'interrupted' });
     expect(broken!['content']).toMatch(/^word0 word1 word2 .*word9/);
     expect(broken!['content']).not.toContain('word199');
@@ -84,12 +84,12 @@ describe('a chat whose process is killed in the middle of a turn', () => {
     await killAndStart();
     expect(await cut).toBeNull();
     release();
-    const { body } = await stage.api.get(path());
+    const { body } = await stage.api.get(getChatPath());
     const { sessionId } = body.sessions[0] as { sessionId: string };
     await backdateHeartbeats();
     stage.model.addResponses('The snippet was started; look at its result.');
     expect((await sendMessage('Did it work?', { sessionId })).body.reply).toContain('look');
-    const [, broken] = await history(sessionId);
+    const [, broken] = await readChatHistory(sessionId);
     expect(broken).toMatchObject({
       status: 'interrupted',
       toolCalls: [{ tool: 'run_snippet', status: 'failed', code: 'interrupted' }],

@@ -1,8 +1,9 @@
 import type { ServiceApp } from '@muster/contracts';
 
-const onSessionUpdate = (when: string) => `BEFORE UPDATE ON autopilot_session FOR EACH ROW WHEN (${when})`;
-const onPhaseChange = (from: string, to: string) => onSessionUpdate(`OLD.phase = '${from}' AND NEW.phase = '${to}'`);
-const onCommandInsert = (kind: string) =>
+const buildSessionUpdateTrigger = (when: string) => `BEFORE UPDATE ON autopilot_session FOR EACH ROW WHEN (${when})`;
+const buildPhaseChangeTrigger = (from: string, to: string) =>
+  buildSessionUpdateTrigger(`OLD.phase = '${from}' AND NEW.phase = '${to}'`);
+const buildCommandInsertTrigger = (kind: string) =>
   `BEFORE INSERT ON agent_command FOR EACH ROW WHEN (NEW.kind = 'autopilot_${kind}')`;
 
 /**
@@ -11,12 +12,12 @@ const onCommandInsert = (kind: string) =>
  */
 export const pausePointTriggers = {
   'session insert': 'BEFORE INSERT ON autopilot_session',
-  'open command insert': onCommandInsert('open'),
-  'browser opened': onPhaseChange('open', 'look'),
-  'page snapshot stored': onPhaseChange('look', 'ask'),
+  'open command insert': buildCommandInsertTrigger('open'),
+  'browser opened': buildPhaseChangeTrigger('open', 'look'),
+  'page snapshot stored': buildPhaseChangeTrigger('look', 'ask'),
   'attempt insert': 'BEFORE INSERT ON autopilot_attempt',
-  'model answer applied': onPhaseChange('ask', 'act'),
-  'attempt command insert': onCommandInsert('attempt'),
+  'model answer applied': buildPhaseChangeTrigger('ask', 'act'),
+  'attempt command insert': buildCommandInsertTrigger('attempt'),
   'attempt command acknowledged':
     'BEFORE UPDATE ON agent_command FOR EACH ROW ' +
     `WHEN (NEW.kind = 'autopilot_attempt' AND NEW.taken_at IS NOT NULL AND OLD.taken_at IS NULL)`,
@@ -32,12 +33,12 @@ export const pausePointTriggers = {
     `AND NEW.payload->>'maySubmit' = 'true')`,
   'submission passed': `BEFORE UPDATE ON autopilot_attempt FOR EACH ROW WHEN (NEW.submitted AND NEW.outcome = 'passed')`,
   'lesson insert': 'BEFORE INSERT ON autopilot_lesson',
-  'close command insert': onCommandInsert('close'),
+  'close command insert': buildCommandInsertTrigger('close'),
   'workflow insert': 'BEFORE INSERT ON workflow',
-  'session ended': onPhaseChange('close', 'over'),
-  'session resumed': onSessionUpdate(`OLD.status = 'paused' AND NEW.status = 'resumed'`),
-  'resumed session continued': onSessionUpdate(`OLD.status = 'resumed' AND NEW.status = 'running'`),
-  'session cancelled': onSessionUpdate(`OLD.ending IS NULL AND NEW.ending->>'to' = 'cancelled'`),
+  'session ended': buildPhaseChangeTrigger('close', 'over'),
+  'session resumed': buildSessionUpdateTrigger(`OLD.status = 'paused' AND NEW.status = 'resumed'`),
+  'resumed session continued': buildSessionUpdateTrigger(`OLD.status = 'resumed' AND NEW.status = 'running'`),
+  'session cancelled': buildSessionUpdateTrigger(`OLD.ending IS NULL AND NEW.ending->>'to' = 'cancelled'`),
 };
 export type PausePoint = keyof typeof pausePointTriggers;
 

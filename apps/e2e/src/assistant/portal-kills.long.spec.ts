@@ -80,7 +80,7 @@ describe(`a claim at a portal while processes are killed${hasChromium ? '' : ' (
     worker.kill('SIGKILL');
     await gone;
   };
-  const file = async (claim: string): Promise<Sessions> => {
+  const startClaimSession = async (claim: string): Promise<Sessions> => {
     const session = { agentId, title: `File ${claim}`, idempotencyKey: claim };
     await stage.beginSession(session, {
       task: buildPortalTask(session.title, portal),
@@ -89,7 +89,7 @@ describe(`a claim at a portal while processes are killed${hasChromium ? '' : ' (
     });
     return session;
   };
-  const expectFiled = async (session: Sessions, claim: string) => {
+  const expectClaimFiled = async (session: Sessions, claim: string) => {
     try {
       const { status, error, pausedFor } = await stage.waitForStatus(session, ['completed', 'failed', 'paused']);
       expect([status, error, pausedFor]).toEqual(['completed', null, null]);
@@ -109,19 +109,19 @@ describe(`a claim at a portal while processes are killed${hasChromium ? '' : ' (
         (killed ??= (async () => {
           await Promise.all([stage.killApps(...apps), killWorker()]);
         })());
-      const session = await file('C-1001');
+      const session = await startClaimSession('C-1001');
       await waitFor('the claim to reach the portal', () => killed !== undefined, 90_000);
       await killed;
       await Promise.all(apps.map((app) => stage.startApp(app)));
       await startWorker();
-      await expectFiled(session, 'C-1001');
+      await expectClaimFiled(session, 'C-1001');
     },
   );
 
   itPlays('a claim is filed once if processes are killed one after the other at seeded times', async () => {
     portal.onSubmit = () => undefined;
     const random = createSeededRandom(seed);
-    const session = await file('C-1002');
+    const session = await startClaimSession('C-1002');
     const killed: string[] = [];
     for (let times = 0; times < 4; times += 1) {
       await sleep(random.between(0, 2500));
@@ -130,7 +130,7 @@ describe(`a claim at a portal while processes are killed${hasChromium ? '' : ' (
       await stage.killApps(app);
       await stage.startApp(app);
     }
-    await expectFiled(session, 'C-1002');
+    await expectClaimFiled(session, 'C-1002');
     process.stdout.write(`seed ${seed}: killed ${killed.join(', ')}; the claim was filed once\n`);
   });
 });

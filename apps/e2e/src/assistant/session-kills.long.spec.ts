@@ -29,7 +29,7 @@ describe('autopilot sessions while the service’s processes are killed', () => 
   afterAll(() => stage.closeFixture());
   let heldTitle = '';
 
-  const expectWhole = async (session: Sessions): Promise<void> => {
+  const expectWholeSession = async (session: Sessions): Promise<void> => {
     const { status, error, pausedFor, steps } = await stage.waitForStatus(session, [
       'completed',
       'failed',
@@ -54,12 +54,12 @@ describe('autopilot sessions while the service’s processes are killed', () => 
     const boundaries = (Object.keys(pausePointTriggers) as PausePoint[]).filter(
       (pausePoint) => !requestPausePoints.includes(pausePoint),
     );
-    const make = (name: string) => stage.makeAgent(name);
+    const makeKillAgent = (name: string) => stage.makeAgent(name);
     const killCases = await Promise.all(
-      boundaries.map(async (pausePoint) => ({ pausePoint, session: await make(pausePoint) })),
+      boundaries.map(async (pausePoint) => ({ pausePoint, session: await makeKillAgent(pausePoint) })),
     );
     const [starting, ordered, resumed, continued, cancelled, questioned, sending] = await Promise.all(
-      [...requestPausePoints, 'question', 'sending'].map(make),
+      [...requestPausePoints, 'question', 'sending'].map(makeKillAgent),
     );
     // The browsers open only after all pause points are set, so that no session passes its pause point before it is
     // set.
@@ -128,7 +128,7 @@ describe('autopilot sessions while the service’s processes are killed', () => 
         questioned!,
         sending!,
       ];
-      await Promise.all(all.map(expectWhole));
+      await Promise.all(all.map(expectWholeSession));
       expect((await stage.waitForStatus(cancelled!, ['cancelled', 'completed', 'failed'])).status).toBe('cancelled');
       expect(stage.browsers.sent.get(cancelled!.sessionId!)).toBeUndefined();
       process.stdout.write(
@@ -156,7 +156,7 @@ describe('autopilot sessions while the service’s processes are killed', () => 
       }
       await Promise.all(starting);
       try {
-        await Promise.all(sessions.map(expectWhole));
+        await Promise.all(sessions.map(expectWholeSession));
       } catch (error) {
         process.stdout.write(`${await stage.describeState()}\n`);
         throw error;

@@ -1,7 +1,7 @@
 import type { Database } from '@muster/database';
 import { findUnequalCounters } from '@muster/pricing';
 import type { FaultFixture } from '../fault-fixture';
-import { moneyFaultQueries, verifyRollups } from './chaos-money';
+import { buildMoneyFaultQueries, verifyRollups } from './chaos-money';
 
 /** Counts at the end of the test. Every count in `faults` must be 0. */
 export interface Figures {
@@ -106,7 +106,7 @@ export async function countFigures(fixture: FaultFixture, starts: Start[]): Prom
     'agents still assigned to a job': 'SELECT count(*) FROM agent WHERE current_job_id IS NOT NULL',
     'run commands still pending': `SELECT count(*) FROM agent_command WHERE kind = 'run' AND status = 'pending'`,
     'retries beyond the policy': `SELECT count(*) FROM job WHERE attempt > max_retries + 1`,
-    ...moneyFaultQueries(endedByScript),
+    ...buildMoneyFaultQueries(endedByScript),
     'failed jobs without their retry': `SELECT count(*) FROM job j WHERE status = 'failed' AND attempt <= max_retries
       AND 1 <> (SELECT count(*) FROM job r WHERE r.retry_of = j.id)`,
   });

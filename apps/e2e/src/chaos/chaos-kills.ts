@@ -44,7 +44,7 @@ export async function killServices(
   { random, rounds, done }: { random: Random; rounds: number; done: () => Promise<number> },
 ): Promise<Record<string, number>> {
   const kills: Record<string, number> = {};
-  const plan = shuffle(
+  const plan = shuffleItems(
     Array.from({ length: rounds }, () => Object.entries(round))
       .flat()
       .filter(([victim]) => victim !== 'simulated' || stage.simulated.length > 0)
@@ -101,17 +101,17 @@ async function killVictim(stage: ChaosStage, victim: Victim, random: Random): Pr
 /** Calls `act` when a message passes the boundary, or after `trapMs` if none does. */
 async function actAtBoundary<T>(stage: ChaosStage, boundary: Boundary, act: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const actNow = () => {
+    const clearTimerAndAct = () => {
       clearTimeout(timer);
       giveUp();
       act().then(resolve, reject);
     };
-    const timer = setTimeout(actNow, trapMs);
-    const giveUp = stage.network.onNextMessage(boundary, actNow);
+    const timer = setTimeout(clearTimerAndAct, trapMs);
+    const giveUp = stage.network.onNextMessage(boundary, clearTimerAndAct);
   });
 }
 
-function shuffle<T>(items: T[], random: Random): T[] {
+function shuffleItems<T>(items: T[], random: Random): T[] {
   for (let at = items.length - 1; at > 0; at -= 1) {
     const other = random.between(0, at);
     [items[at], items[other]] = [items[other]!, items[at]!];

@@ -4,7 +4,7 @@ import type { FaultFixture } from '../fault-fixture';
 import { root } from '../service-process';
 
 /** SQL that rounds half to even, as the service rounds amounts. */
-const roundSql = (amount: string) =>
+const buildRoundingSql = (amount: string) =>
   `CASE WHEN ${amount} - floor(${amount}) = 0.5 THEN 2 * round(${amount} / 2) ELSE round(${amount}) END`;
 
 /** SQL of the compute cost: the run's duration in whole milliseconds times the machine's rate. */
@@ -12,12 +12,12 @@ const computeCostSql = `(COALESCE(extract(epoch FROM
     date_trunc('milliseconds', j.finished_at) - date_trunc('milliseconds', j.started_at)) * 1000, 0)
   * COALESCE(a.compute_micros_per_hour, s.compute_micros_per_hour)::numeric / 3600000)`;
 
-const recomputed = `SELECT j.id, j.total_cost_micros AS total, ${roundSql(computeCostSql)} +
+const recomputed = `SELECT j.id, j.total_cost_micros AS total, ${buildRoundingSql(computeCostSql)} +
     COALESCE((SELECT sum(u.cost_micros) FROM ai_usage u WHERE u.job_id = j.id), 0) AS expected
   FROM job j JOIN agent a ON a.id = j.agent_id JOIN organization_settings s ON s.organization_id = j.organization_id`;
 
 /** Counts of wrong costs, recomputed from the reported data. Each must be 0. */
-export function moneyFaultQueries(spoke: string): Record<string, string> {
+export function buildMoneyFaultQueries(spoke: string): Record<string, string> {
   return {
     'costs that differ from the recomputed cost': `SELECT count(*) FROM (${recomputed}) c WHERE total IS DISTINCT FROM expected`,
     'costs that differ from their components': `SELECT count(*) FROM job j WHERE j.total_cost_micros IS DISTINCT FROM

@@ -53,7 +53,7 @@ export class ChaosNetwork {
   readonly serverErrors: string[] = [];
   /** URLs of the processes of each app. Each request is sent to the next process of its app. */
   readonly apps = new Map<ServiceApp, string[]>();
-  /** If true, the network delivers every message once, in order and unchanged. */
+  /** Whether the network delivers every message once, in order and unchanged. */
   isCalm = false;
   private readonly traps = new Set<{ at: Boundary; spring: () => void }>();
   private readonly inProgress = new Set<Promise<unknown>>();
@@ -208,7 +208,7 @@ export class ChaosNetwork {
     }
   }
 
-  private nextProcess(app: ServiceApp): string {
+  private chooseNextProcess(app: ServiceApp): string {
     const urls = this.apps.get(app)!;
     this.requestCount += 1;
     return urls[this.requestCount % urls.length]!;
@@ -216,7 +216,7 @@ export class ChaosNetwork {
 
   private forwardMessage(message: Message, gone?: AbortSignal): Promise<Reply> {
     const [, port, tunnelPath] = /^\/tunnel\/(\d+)(\/.*)$/.exec(message.url) ?? [];
-    const base = port ? `http://127.0.0.1:${port}` : this.nextProcess(findOwnerApp(getPath(message)));
+    const base = port ? `http://127.0.0.1:${port}` : this.chooseNextProcess(findOwnerApp(getPath(message)));
     const { method, headers, body } = message;
     return new Promise((resolve, reject) => {
       const upstream = ask(

@@ -41,7 +41,10 @@ export interface JobPlan {
   CHAOS_LINES: string;
   /** Seconds for which the script waits before it ends. */
   CHAOS_HOLD: string;
-  /** Empty: never fails. `always`: every attempt fails. Otherwise a path: the attempt that creates the file fails. */
+  /**
+   * When the script fails: never if empty, in every attempt if `always`; otherwise, in the attempt that creates the
+   * file at this path.
+   */
   CHAOS_FAIL: string;
   CHAOS_STARTS: string;
 }

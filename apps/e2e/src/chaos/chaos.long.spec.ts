@@ -28,16 +28,16 @@ describe('jobs during random kills and network faults', () => {
   });
   afterAll(() => stage?.close());
 
-  it('jobs start at most once, end exactly once and have each report counted once', async () => {
+  it('despite random kills and network faults, jobs start at most once, end once and have each report counted once', async () => {
     const began = Date.now();
     await stage.startWorkers(workers, form.simulated);
     const marks = join(stage.folder, 'starts');
     const launched = { isDone: false };
     const launching = launchAll(marks).then(() => (launched.isDone = true));
-    const killing = killServices(stage, { random, rounds: form.rounds, done: shareDone });
-    await Promise.all([launching, cancelEndless(launched), killing]).catch(explain);
+    const killing = killServices(stage, { random, rounds: form.rounds, done: computeShareOfEndedJobs });
+    await Promise.all([launching, cancelEndless(launched), killing]).catch(throwWithSeedAndState);
     await waitFor('all jobs and messages to finish', () => isServiceQuiet(stage.fixture), form.jobs * 2500).catch(
-      explain,
+      throwWithSeedAndState,
     );
     const seconds = Math.round((Date.now() - began) / 1000);
 
@@ -45,7 +45,7 @@ describe('jobs during random kills and network faults', () => {
     await stage.network.waitUntilIdle();
     const answers = await stage.network.replayCallbacks();
     await waitFor('all messages to finish after the replay', () => isServiceQuiet(stage.fixture), 60_000).catch(
-      explain,
+      throwWithSeedAndState,
     );
     await waitFor(
       'no process of any run to be left',
@@ -65,7 +65,7 @@ describe('jobs during random kills and network faults', () => {
   async function launchAll(marks: string): Promise<void> {
     const agents = [stage.workers, stage.simulated].map((some) => some.map(({ agent }) => agent.agentId));
     let next = 0;
-    const launcher = async () => {
+    const launchJobsUntilDone = async () => {
       for (let number = next++; number < form.jobs; number = next++) {
         const [agentIds, at] = number < form.real ? [agents[0]!, number] : [agents[1]!, number - form.real];
         const kind = number % 10;
@@ -78,7 +78,7 @@ describe('jobs during random kills and network faults', () => {
         await stage.launchRun(agentIds[at % agentIds.length]!, plan, kind === 5 || kind === 7 ? 1 : 0);
       }
     };
-    await Promise.all(Array.from({ length: 3 }, launcher));
+    await Promise.all(Array.from({ length: 3 }, launchJobsUntilDone));
   }
 
   /** Cancels the endless jobs: some while they run, some after their dispatch and before their first report. */
@@ -96,14 +96,14 @@ describe('jobs during random kills and network faults', () => {
     }
   }
 
-  async function shareDone(): Promise<number> {
+  async function computeShareOfEndedJobs(): Promise<number> {
     const rows = await stage.queryOrNull<{ n: number }>(`SELECT count(*)::int AS n FROM job
       WHERE status IN ('completed', 'failed', 'cancelled') AND retry_of IS NULL`);
     return (rows?.[0]?.n ?? 0) / form.jobs;
   }
 
   /** Adds the seed and the state of the system to the error. */
-  async function explain(error: Error): Promise<never> {
+  async function throwWithSeedAndState(error: Error): Promise<never> {
     throw new Error(`${error.message} (seed ${random.seed})\n${await stage.describeState()}`);
   }
 });

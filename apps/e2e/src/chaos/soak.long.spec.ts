@@ -47,27 +47,37 @@ describe('hours of work', () => {
   it('no work is lost, repeated or billed twice, and nothing leaks, while every part is killed and restarted', async () => {
     const marks = join(stage.folder, 'starts');
     const load = { isOn: true };
-    const running = Promise.all([launchWhile(load, marks), sampleWhile(load)]);
+    const running = Promise.all([launchWhile(load, marks), sampleResourceUseWhile(load)]);
     const kills: Record<string, number> = {};
     try {
       for (let segment = 0; segment < segments; segment += 1) {
         const began = Date.now();
-        const done = async () => (Date.now() - began) / 1000 / segmentSeconds;
+        const computeElapsedSegments = async () => (Date.now() - began) / 1000 / segmentSeconds;
         const rounds = Math.max(1, Math.floor(segmentSeconds / 150));
-        for (const [victim, count] of Object.entries(await killServices(stage, { random, rounds, done })))
+        for (const [victim, count] of Object.entries(
+          await killServices(stage, { random, rounds, done: computeElapsedSegments }),
+        ))
           kills[victim] = (kills[victim] ?? 0) + count;
-        await waitFor('the end of the segment', async () => (await done()) >= 1, segmentSeconds * 1000 + 60_000);
+        await waitFor(
+          'the end of the segment',
+          async () => (await computeElapsedSegments()) >= 1,
+          segmentSeconds * 1000 + 60_000,
+        );
         await restartAll();
       }
     } finally {
       load.isOn = false;
     }
     await running;
-    await waitFor('all jobs and messages to finish', () => isServiceQuiet(stage.fixture), 300_000).catch(explain);
+    await waitFor('all jobs and messages to finish', () => isServiceQuiet(stage.fixture), 300_000).catch(
+      throwWithSeedAndState,
+    );
     stage.network.isCalm = true;
     await stage.network.waitUntilIdle();
-    await waitFor('all late messages to be processed', () => isServiceQuiet(stage.fixture), 60_000).catch(explain);
-    await waitFor('no process of any run to be left', () => scriptsLeft() === 0, 60_000);
+    await waitFor('all late messages to be processed', () => isServiceQuiet(stage.fixture), 60_000).catch(
+      throwWithSeedAndState,
+    );
+    await waitFor('no process of any run to be left', () => countRunningScripts() === 0, 60_000);
     const marked = existsSync(marks) ? readFileSync(marks, 'utf8').trim().split('\n') : [];
     const starts = marked.map((line) => ({ jobId: line.split(' ')[0]!, at: Number(line.split(' ')[1]) }));
     const { faults, ...figures } = await countFigures(stage.fixture, [...starts, ...stage.starts]);
@@ -75,7 +85,7 @@ describe('hours of work', () => {
     process.stdout.write(`soak (seed ${random.seed}): ${JSON.stringify(summary)}\n`);
     expect(Object.fromEntries(Object.entries(faults).filter(([, count]) => count !== 0))).toEqual({});
     expect([figures.jobs, figures.usageEvents]).toEqual([launched, figures.attempts]);
-    expect(overLimits()).toEqual([]);
+    expect(listResourcesOverLimit()).toEqual([]);
   });
 
   async function launchWhile(load: { isOn: boolean }, marks: string): Promise<void> {
@@ -97,10 +107,10 @@ describe('hours of work', () => {
     }
   }
 
-  async function sampleWhile(load: { isOn: boolean }): Promise<void> {
+  async function sampleResourceUseWhile(load: { isOn: boolean }): Promise<void> {
     for (; load.isOn; await sleep(2000)) {
       for (const [app, { pid }] of stage.services) {
-        const use = useOf(pid);
+        const use = readResourceUse(pid);
         most.memory[app] = Math.max(most.memory[app] ?? 0, use.mebibytes);
         most.files[app] = Math.max(most.files[app] ?? 0, use.files);
       }
@@ -119,16 +129,17 @@ describe('hours of work', () => {
     }
   }
 
-  function scriptsLeft(): number {
+  function countRunningScripts(): number {
     return findProcesses(`MUSTER_RUN_ROOT=${stage.folder}`).length;
   }
 
   /** Resources of which more was used than the chart allows. */
-  function overLimits(): string[] {
+  function listResourcesOverLimit(): string[] {
     const { apps } = parse(readFileSync(join(root, 'k8s/chart/values.yaml'), 'utf8')) as {
       apps: Record<ServiceApp, { resources: { limits: { memory: string } } }>;
     };
-    // The connections of a killed process may still exist while its successor connects, and the test has its own ones.
+    // The connections of a killed process may still exist while its successor connects, and the test has connections
+    // too.
     const maxConnections = (stage.services.size + 2) * connectionsPerProcess;
     return [
       ...Object.entries(most.memory).flatMap(([app, mebibytes]) => {
@@ -140,13 +151,13 @@ describe('hours of work', () => {
     ];
   }
 
-  async function explain(error: Error): Promise<never> {
+  async function throwWithSeedAndState(error: Error): Promise<never> {
     throw new Error(`${error.message} (seed ${random.seed})\n${await stage.describeState()}`);
   }
 });
 
 /** Resident memory and open files of a process; 0 if it has ended. */
-function useOf(pid: number): { mebibytes: number; files: number } {
+function readResourceUse(pid: number): { mebibytes: number; files: number } {
   try {
     const kib = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0;
     return { mebibytes: Math.round(Number(kib) / 1024), files: readdirSync(`/proc/${pid}/fd`).length };

@@ -54,30 +54,34 @@ describe('the command line with a failing server or machine', () => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
     response.write('{"id":', () => response.destroy());
   };
-  const run = (...args: string[]) => cli.runCli(args, { env });
+  const runCliWithEnv = (...args: string[]) => cli.runCli(args, { env });
   it('the command line reports not_muster if the server’s answers have other fields or never end', async () => {
     const isNotMuster = { code: 3, out: '', err: expect.stringContaining('(not_muster)') };
     for (const body of [{}, [], 'text', null]) {
       answers = [answerWith(200, body)];
       for (const command of [['jobs', 'list'], ['agents', 'list'], ['usage']])
-        expect([command, body, await run(...command)]).toEqual([command, body, expect.objectContaining(isNotMuster)]);
+        expect([command, body, await runCliWithEnv(...command)]).toEqual([
+          command,
+          body,
+          expect.objectContaining(isNotMuster),
+        ]);
     }
     answers = [
       (_, response) => {
         response.writeHead(200, { 'content-type': 'application/json' });
-        const more = (): void => {
+        const writeUntilBackpressure = (): void => {
           while (!response.destroyed && response.write(' '.repeat(1024 * 1024)));
-          if (!response.destroyed) response.once('drain', more);
+          if (!response.destroyed) response.once('drain', writeUntilBackpressure);
         };
-        more();
+        writeUntilBackpressure();
       },
     ];
-    expect(await run('jobs', 'list')).toMatchObject(isNotMuster);
+    expect(await runCliWithEnv('jobs', 'list')).toMatchObject(isNotMuster);
   });
 
   it('the command line removes control characters from an error, even if it is written to a file', async () => {
     answers = [answerWith(409, { code: 'con\u009b31mflict', requestId: 'a\u001b[2Jb', detail: 'no\u001b]0;x\u0007' })];
-    const { err } = await run('jobs', 'list');
+    const { err } = await runCliWithEnv('jobs', 'list');
     expect(err.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
   });
 
@@ -95,19 +99,19 @@ describe('the command line with a failing server or machine', () => {
       open,
       ended,
     ];
-    const result = await run('batches', 'get', id, '--wait', '--json');
+    const result = await runCliWithEnv('batches', 'get', id, '--wait', '--json');
     expect([result.code, JSON.parse(result.out)]).toEqual([0, { id, ...counts }]);
   });
 
   it('the command line reports not_muster if the server answers with a page', async () => {
     answers = [(_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>')];
-    const result = await run('agents', 'list');
+    const result = await runCliWithEnv('agents', 'list');
     expect(result).toMatchObject({ code: 3, out: '', err: expect.stringMatching(/not_muster[^]*without \/app/) });
   });
 
   it('the command line finds a name among thousands of entries, and accepts --json before a command', async () => {
     const schedule = { id: newId(), name: 'Zähne 歯 🦷' };
-    const page = (from: number) =>
+    const buildSchedulePage = (from: number) =>
       Array.from({ length: 200 }, (_, at) =>
         from + at === 2999 ? schedule : { id: newId(), name: `Other ${from + at}` },
       );
@@ -117,11 +121,13 @@ describe('the command line with a failing server or machine', () => {
         const from = Number(searchParams.get('cursor') ?? 0);
         const nextCursor = from + 200 < 3000 ? String(from + 200) : null;
         const body =
-          pathname === '/api/schedules' ? { schedules: page(from), nextCursor } : { ...schedule, enabled: false };
+          pathname === '/api/schedules'
+            ? { schedules: buildSchedulePage(from), nextCursor }
+            : { ...schedule, enabled: false };
         answerWith(200, body)(request, response);
       },
     ];
-    const result = await run('--json', 'schedules', 'pause', schedule.name);
+    const result = await runCliWithEnv('--json', 'schedules', 'pause', schedule.name);
     expect([result.code, JSON.parse(result.out)]).toEqual([0, { ...schedule, enabled: false }]);
   });
 
@@ -130,7 +136,7 @@ describe('the command line with a failing server or machine', () => {
     const orders = '\u001b]0;owned\u0007\u001b[2J\u009b2J\u001b[8m\u202e\u2066\r\nmuster: all is well';
     answers = [answerWith(200, { id, name: `Nightly${orders}`, enabled: false })];
     const script = `MUSTER_URL='${env['MUSTER_URL']}' MUSTER_API_KEY=msk_1 exec '${process.execPath}' '${cli.file}' schedules pause ${id}`;
-    const child = spawn('script', ['-qfec', script, '/dev/null'], { env: cli.env() });
+    const child = spawn('script', ['-qfec', script, '/dev/null'], { env: cli.buildEnvironment() });
     let screen = '';
     child.stdout.on('data', (chunk: Buffer) => (screen += chunk.toString()));
     await once(child, 'close');
@@ -146,7 +152,7 @@ describe('the command line with a failing server or machine', () => {
       durationMs: 1,
     };
     answers = [answerWith(200, { id, ...ended, progress, totalCostUsd: 0 })];
-    const result = await run('jobs', 'wait', id);
+    const result = await runCliWithEnv('jobs', 'wait', id);
     expect([result.code, result.err]).toEqual([
       1,
       expect.stringContaining('script_failed: no\n    completed after 1 s\n'),
@@ -155,7 +161,7 @@ describe('the command line with a failing server or machine', () => {
 
   it('the command line reports what is wrong with local files, and then sends no change', async () => {
     answers = [answerWith(200, { agents: [], nextCursor: null })];
-    expect(await run('batch', 'rows.csv', '--workflow', newId(), '--agent', newId())).toMatchObject({
+    expect(await runCliWithEnv('batch', 'rows.csv', '--workflow', newId(), '--agent', newId())).toMatchObject({
       code: 2,
       err: expect.stringContaining('File not found: rows.csv'),
     });
@@ -192,7 +198,7 @@ describe('the command line with a failing server or machine', () => {
     const other = spawn('sleep', ['60']);
     const exited = once(other, 'exit');
     writeFileSync(join(at, 'data/worker.lock'), JSON.stringify({ pid: other.pid, startTime: '1' }));
-    const result = await run('worker', 'stop', '--dir', at);
+    const result = await runCliWithEnv('worker', 'stop', '--dir', at);
     expect(result).toMatchObject({ code: 0, out: 'The worker is not running.\n' });
     expect(other.exitCode ?? other.signalCode).toBeNull();
     other.kill();
@@ -202,7 +208,7 @@ describe('the command line with a failing server or machine', () => {
   it('the command line hides a key argument from the list of processes', async () => {
     answers = [() => undefined];
     const typed = ['login', '--url', env['MUSTER_URL']!, '--key', 'msk_typed'];
-    const child = spawn(process.execPath, [cli.file, ...typed], { env: cli.env(), stdio: 'ignore' });
+    const child = spawn(process.execPath, [cli.file, ...typed], { env: cli.buildEnvironment(), stdio: 'ignore' });
     await waitFor('the first request', () => requests.length === 1);
     expect(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')).not.toMatch(/msk_/);
     const exited = once(child, 'exit');
@@ -229,7 +235,9 @@ describe('the command line with a failing server or machine', () => {
       },
     ];
     const { port } = receiver.address() as AddressInfo;
-    const child = spawn(process.execPath, [cli.file, 'webhooks', 'listen', String(port)], { env: cli.env(env) });
+    const child = spawn(process.execPath, [cli.file, 'webhooks', 'listen', String(port)], {
+      env: cli.buildEnvironment(env),
+    });
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
     await waitFor('the forwarded webhook', () => output.includes('→ 307'));
@@ -253,7 +261,7 @@ describe('the command line with a failing server or machine', () => {
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
       requests.length = 0;
       const child = spawn(process.execPath, [cli.file, 'webhooks', 'listen', '4000'], {
-        env: cli.env(env),
+        env: cli.buildEnvironment(env),
         stdio: 'ignore',
       });
       await waitFor('the command to listen', () => requests.some((each) => each.includes('/deliveries')));

@@ -31,7 +31,7 @@ export class CliFixture {
     return fixture;
   }
 
-  env(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  buildEnvironment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
     return { PATH: process.env['PATH'], HOME: this.home, TERM: 'xterm', SHELL: '/bin/sh', ...more };
   }
 
@@ -41,21 +41,23 @@ export class CliFixture {
     { input = '', env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {},
   ): Promise<CommandOutput> {
     const [program, ...programArgs] = [...this.commandPrefix, process.execPath, this.file, ...args];
-    return collectOutput(spawn(program!, programArgs, { cwd: this.folder, env: this.env(env) }), input);
+    return collectOutput(spawn(program!, programArgs, { cwd: this.folder, env: this.buildEnvironment(env) }), input);
   }
 
   /** Runs a line in bash, in which `muster` is a command. */
   async runShell(line: string): Promise<CommandOutput> {
     const script = `muster() { '${process.execPath}' '${this.file}' "$@"; }\n${line}`;
     const [program, ...programArgs] = [...this.commandPrefix, 'bash', '-c', script];
-    return collectOutput(spawn(program!, programArgs, { cwd: this.folder, env: this.env() }), '');
+    return collectOutput(spawn(program!, programArgs, { cwd: this.folder, env: this.buildEnvironment() }), '');
   }
 
   /** Runs the command line in a pseudo-terminal, as for a person. */
   startTyping(args: string[]): Typist {
     const line = [...this.commandPrefix, process.execPath, this.file, ...args].map((each) => `'${each}'`).join(' ');
     // `exec` replaces the shell, so the terminal ends with the exit code of the command line.
-    return new Typist(spawn('script', ['-qfec', `exec ${line}`, '/dev/null'], { cwd: this.folder, env: this.env() }));
+    return new Typist(
+      spawn('script', ['-qfec', `exec ${line}`, '/dev/null'], { cwd: this.folder, env: this.buildEnvironment() }),
+    );
   }
 }
 

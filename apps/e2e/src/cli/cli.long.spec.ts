@@ -57,10 +57,10 @@ describe('the command line with a real service', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  const loginsPath = () => join(cli.home, '.config/muster/logins.json');
+  const getLoginsPath = () => join(cli.home, '.config/muster/logins.json');
   /** Returns the id of the run from an output of the command line. */
   const runIdIn = (output: string) => /run ([0-9a-f-]{36})/.exec(output)![1]!;
-  const ok = async (...args: string[]) => {
+  const runCliSuccessfully = async (...args: string[]) => {
     const result = await cli.runCli(args);
     expect([result.code, result.err]).toEqual([0, expect.any(String)]);
     return result.out;
@@ -99,17 +99,17 @@ describe('the command line with a real service', () => {
       code: 2,
       err: expect.stringContaining('--create'),
     });
-    await ok('packs', 'publish', 'pack', '--pack', 'claims', '--create', '--label', 'one');
+    await runCliSuccessfully('packs', 'publish', 'pack', '--pack', 'claims', '--create', '--label', 'one');
     const early = await cli.runCli(['packs', 'pin', 'Front', 'one', '--pack', 'claims', '--create']);
     expect(early).toMatchObject({ code: 1, err: expect.stringMatching(/version_not_installable[^]*packs promote/) });
-    await ok('packs', 'promote', 'one', '--pack', 'claims', '--stage', 'pilot');
-    const pinned = JSON.parse(await ok('packs', 'pin', 'Front', 'one', '--json')) as { id: string };
+    await runCliSuccessfully('packs', 'promote', 'one', '--pack', 'claims', '--stage', 'pilot');
+    const pinned = JSON.parse(await runCliSuccessfully('packs', 'pin', 'Front', 'one', '--json')) as { id: string };
     writeFileSync(join(folder, 'pack/main.py'), 'print("from the second pack")\n');
-    await ok('packs', 'publish', 'pack', '--pack', 'claims', '--label', 'two');
-    expect(await ok('packs', 'diff', 'one', 'two', '--pack', 'claims')).toBe('~ main.py\n');
-    await ok('packs', 'promote', 'two', '--pack', 'claims', '--stage', 'production');
-    await ok('packs', 'pin', 'Front', '2');
-    expect(await ok('packs', 'rollback', 'Front')).toContain('Front runs version');
+    await runCliSuccessfully('packs', 'publish', 'pack', '--pack', 'claims', '--label', 'two');
+    expect(await runCliSuccessfully('packs', 'diff', 'one', 'two', '--pack', 'claims')).toBe('~ main.py\n');
+    await runCliSuccessfully('packs', 'promote', 'two', '--pack', 'claims', '--stage', 'production');
+    await runCliSuccessfully('packs', 'pin', 'Front', '2');
+    expect(await runCliSuccessfully('packs', 'rollback', 'Front')).toContain('Front runs version');
     const { body: created } = await api.post('/api/workflows', {
       name: 'Packed',
       workflowPackInstallationId: pinned.id,
@@ -126,7 +126,7 @@ describe('the command line with a real service', () => {
     await at.waitForText('Value of OTHER:');
     at.typeText(`${value}\r`);
     expect(await at.exit).toBe(0);
-    expect(`${result.out}${result.err}${at.output}${readFileSync(loginsPath(), 'utf8')}`).not.toContain(value);
+    expect(`${result.out}${result.err}${at.output}${readFileSync(getLoginsPath(), 'utf8')}`).not.toContain(value);
     const { body } = await api.post('/api/workflows', {
       name: 'Length',
       script: 'import os\nprint(len(os.environ["OTHER"]))',
@@ -138,17 +138,17 @@ describe('the command line with a real service', () => {
   it('the command line creates an account, runs a workflow with it, and lists its uses', async () => {
     await cli.runCli(['secrets', 'set', 'DD_PASS_1'], { input: 'hunter2-of-the-account\n' });
     const put = ['accounts', 'put', 'dd-1', '--pool', 'delta-dental', '--secret', 'password=DD_PASS_1'];
-    expect(await ok(...put)).toContain('dd-1 is in the pool delta-dental: free.');
+    expect(await runCliSuccessfully(...put)).toContain('dd-1 is in the pool delta-dental: free.');
     const { body } = await api.post('/api/workflows', {
       name: 'Borrowing',
       script: 'import os\nprint(len(os.environ["PORTAL_PASSWORD"]))',
     });
     const run = await cli.runCli(['run', body.id, '--agent', agent, '--account', 'PORTAL=delta-dental', '--wait']);
     expect(run).toMatchObject({ code: 0, out: expect.stringContaining(' 22\n') });
-    expect(JSON.parse(await ok('accounts', 'uses', 'dd-1', '--json'))).toHaveLength(1);
-    expect(await ok('accounts', 'disable', 'dd-1')).toBe('dd-1 is disabled.\n');
+    expect(JSON.parse(await runCliSuccessfully('accounts', 'uses', 'dd-1', '--json'))).toHaveLength(1);
+    expect(await runCliSuccessfully('accounts', 'disable', 'dd-1')).toBe('dd-1 is disabled.\n');
     expect(await cli.runCli(['run', body.id, '--agent', agent, '--account', 'PORTAL'])).toMatchObject({ code: 2 });
-    await ok('accounts', 'delete', 'dd-1');
+    await runCliSuccessfully('accounts', 'delete', 'dd-1');
   });
 
   it('the command line forwards signed webhooks to a local program through an endpoint that it deletes at the end', async () => {
@@ -198,8 +198,10 @@ describe('the command line with a real service', () => {
     expect(key.code).toBe(0);
     const forbidden = await cli.runCli(['secrets', 'list']);
     expect(forbidden).toMatchObject({ code: 3, err: expect.stringContaining('muster login --url') });
-    const [login] = JSON.parse(await ok('contexts', '--json')).filter(({ name }: { name: string }) => name !== 'key');
-    const { session } = JSON.parse(readFileSync(loginsPath(), 'utf8')).contexts[login.name];
+    const [login] = JSON.parse(await runCliSuccessfully('contexts', '--json')).filter(
+      ({ name }: { name: string }) => name !== 'key',
+    );
+    const { session } = JSON.parse(readFileSync(getLoginsPath(), 'utf8')).contexts[login.name];
     await fetch(`${base}/api/auth/logout`, { method: 'POST', headers: { cookie: session } });
     const ended = await cli.runCli(['agents', 'list', '--context', login.name]);
     expect(ended).toMatchObject({ code: 3, err: expect.stringContaining('Your session has expired. Sign in again') });

@@ -46,10 +46,10 @@ describe('the command line with a real service', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  const loginsPath = () => join(cli.home, '.config/muster/logins.json');
+  const getLoginsPath = () => join(cli.home, '.config/muster/logins.json');
   /** Returns the id of the run from an output of the command line. */
   const runIdIn = (output: string) => /run ([0-9a-f-]{36})/.exec(output)![1]!;
-  const ok = async (...args: string[]) => {
+  const runCliSuccessfully = async (...args: string[]) => {
     const result = await cli.runCli(args);
     expect([result.code, result.err]).toEqual([0, expect.any(String)]);
     return result.out;
@@ -79,9 +79,12 @@ describe('the command line with a real service', () => {
     expect(await at.exit).toBe(0);
     expect(at.output).toContain(`Signed in to ${practice.name}`);
     expect(at.output).not.toContain(password);
-    expect(statSync(loginsPath()).mode & 0o777).toBe(0o600);
-    expect(readFileSync(loginsPath(), 'utf8')).not.toContain(password);
-    expect(JSON.parse(await ok('whoami', '--json'))).toMatchObject({ user: { email, role: 'admin' }, url: base });
+    expect(statSync(getLoginsPath()).mode & 0o777).toBe(0o600);
+    expect(readFileSync(getLoginsPath(), 'utf8')).not.toContain(password);
+    expect(JSON.parse(await runCliSuccessfully('whoami', '--json'))).toMatchObject({
+      user: { email, role: 'admin' },
+      url: base,
+    });
   });
 
   it('the command line synchronizes a folder of workflows without overwriting a change on either side', async () => {
@@ -89,18 +92,20 @@ describe('the command line with a real service', () => {
     mkdirSync(own, { recursive: true });
     writeFileSync(join(own, 'workflow.json'), JSON.stringify({ name: 'Long', variables: ['HOW'] }));
     writeFileSync(join(own, 'script.py'), script);
-    expect(JSON.parse(await ok('workflows', 'push', 'workflows', '--json'))).toEqual([
+    expect(JSON.parse(await runCliSuccessfully('workflows', 'push', 'workflows', '--json'))).toEqual([
       { folder: 'long', name: 'Long', outcome: 'created' },
     ]);
     const { workflows } = (await api.get('/api/workflows?q=Long')).body;
     const { body } = await api.get(`/api/workflows/${workflows[0].id}`);
     expect(Buffer.from(body.script)).toEqual(Buffer.from(script));
 
-    await ok('workflows', 'pull', 'pulled');
+    await runCliSuccessfully('workflows', 'pull', 'pulled');
     const files = execFileSync('git', ['init', '-q', 'pulled'], { cwd: folder }) && readdirSync(join(folder, 'pulled'));
     expect(files).toEqual(expect.arrayContaining(['long', 'hello-muster', '.gitattributes']));
     expect(readFileSync(join(folder, 'pulled/long/script.py'))).toEqual(Buffer.from(script));
-    const pushed = JSON.parse(await ok('workflows', 'push', 'pulled', '--json')) as { outcome: string }[];
+    const pushed = JSON.parse(await runCliSuccessfully('workflows', 'push', 'pulled', '--json')) as {
+      outcome: string;
+    }[];
     expect(pushed.map(({ outcome }) => outcome)).toEqual(['unchanged', 'unchanged']);
     expect((await api.get(`/api/workflows/${workflows[0].id}`)).body.revision).toBe(body.revision);
     expect((await cli.runCli(['workflows', 'diff', 'pulled'])).code).toBe(0);
@@ -113,9 +118,9 @@ describe('the command line with a real service', () => {
     }
     const diff = await cli.runCli(['workflows', 'diff', 'pulled']);
     expect(diff).toMatchObject({ code: 1, out: expect.stringContaining('-# theirs\n+# ours\n\\ No newline') });
-    await ok('workflows', 'pull', 'pulled', '--only', 'Long', '--force');
+    await runCliSuccessfully('workflows', 'pull', 'pulled', '--only', 'Long', '--force');
     expect(readFileSync(join(folder, 'pulled/long/script.py'), 'utf8')).toBe(`${script}# theirs\n`);
-    await ok('workflows', 'push', 'workflows', '--force');
+    await runCliSuccessfully('workflows', 'push', 'workflows', '--force');
     expect((await api.get(`/api/workflows/${workflows[0].id}`)).body.script).toBe(script);
     writeFileSync(join(folder, 'pulled/long/script.py'), Buffer.from([0xff, 0xfe, 0]));
     expect(await cli.runCli(['workflows', 'push', 'pulled'])).toMatchObject({
@@ -152,7 +157,7 @@ describe('the command line with a real service', () => {
   });
 
   it('the command line runs a workflow on any agent with certain labels, and refuses options that contradict each other', async () => {
-    const run = (...args: string[]) => cli.runCli(['run', 'Long', '--var', 'HOW=ok', ...args]);
+    const runLongWorkflow = (...args: string[]) => cli.runCli(['run', 'Long', '--var', 'HOW=ok', ...args]);
     const wrongs: [string[], string][] = [
       [['--agent', agent, '--label', 'demo'], '--agent and --label cannot be used together'],
       [['--agent', agent, '--prefer', 'spread'], '--prefer can only be used together with --label'],
@@ -160,19 +165,21 @@ describe('the command line with a real service', () => {
       [[], '--agent or --label is missing'],
     ];
     for (const [args, message] of wrongs)
-      expect(await run(...args)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) });
-    const misfit = await run('--label', 'demo', '--label', 'x-ray');
+      expect(await runLongWorkflow(...args)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) });
+    const misfit = await runLongWorkflow('--label', 'demo', '--label', 'x-ray');
     expect(misfit).toMatchObject({ code: 1, err: expect.stringContaining('No agent has the label x-ray') });
 
-    const placed = await run('--label', 'demo', '-l', 'demo', '--prefer', 'spread', '--wait');
+    const placed = await runLongWorkflow('--label', 'demo', '-l', 'demo', '--prefer', 'spread', '--wait');
     expect(placed).toMatchObject({ code: 0, out: expect.stringContaining('begun') });
     const id = runIdIn(placed.err);
     const { body } = await api.get(`/api/jobs/${id}`);
     expect(body).toMatchObject({ target: { labels: ['demo'], prefer: 'spread' }, agentName: agent });
-    expect(await ok('jobs', 'get', id)).toContain(body.placement.why);
+    expect(await runCliSuccessfully('jobs', 'get', id)).toContain(body.placement.why);
 
     const guards = ['--key', 'one of the CLI', '--key', 'two of the CLI', '--account', 'PORTAL=no such pool'];
-    const { jobId } = JSON.parse(await ok('run', 'Long', '--var', 'HOW=ok', '--label', 'demo', ...guards, '--json'));
+    const { jobId } = JSON.parse(
+      await runCliSuccessfully('run', 'Long', '--var', 'HOW=ok', '--label', 'demo', ...guards, '--json'),
+    );
     const { concurrencyKeys } = (await api.get('/api/concurrency-keys?q=of the CLI')).body;
     expect(concurrencyKeys).toMatchObject(['one', 'two'].map((name) => ({ key: `${name} of the CLI`, waiting: 1 })));
     await waitFor('the run to wait', async () => (await api.get(`/api/jobs/${jobId}`)).body.waiting);
@@ -181,10 +188,11 @@ describe('the command line with a real service', () => {
     expect((await cli.runCli(['jobs', 'cancel', jobId])).code).toBe(0);
 
     writeFileSync(join(folder, 'hows.csv'), 'HOW\nok\nok\n');
-    const batch = (...args: string[]) => cli.runCli(['batch', 'hows.csv', '--workflow', 'Long', ...args, '--json']);
-    const done = await batch('--label', 'demo', '--wait');
+    const launchLongBatch = (...args: string[]) =>
+      cli.runCli(['batch', 'hows.csv', '--workflow', 'Long', ...args, '--json']);
+    const done = await launchLongBatch('--label', 'demo', '--wait');
     expect([done.code, JSON.parse(done.out).completed]).toEqual([0, 2]);
-    expect((await batch('--label', 'demo', '--agent', agent)).code).toBe(2);
+    expect((await launchLongBatch('--label', 'demo', '--agent', agent)).code).toBe(2);
   });
 
   it('the command line writes only JSON to standard output with --json', async () => {
@@ -205,9 +213,9 @@ describe('the command line with a real service', () => {
       'secrets list',
       'accounts list',
     ]) {
-      expect(Array.isArray(JSON.parse(await ok(...command.split(' '), '--json')))).toBe(true);
+      expect(Array.isArray(JSON.parse(await runCliSuccessfully(...command.split(' '), '--json')))).toBe(true);
     }
-    for (const command of ['costs', 'usage', 'contexts']) JSON.parse(await ok(command, '--json'));
+    for (const command of ['costs', 'usage', 'contexts']) JSON.parse(await runCliSuccessfully(command, '--json'));
     const wrong = await cli.runCli(['jobs', 'get', '01a201e0-cd76-7081-aac2-42b56dec6e73', '--json']);
     expect([wrong.code, wrong.out, JSON.parse(wrong.err).error]).toEqual([
       2,
@@ -230,13 +238,13 @@ describe('the command line with a real service', () => {
   });
 
   it('the command line completes commands and options in bash', async () => {
-    const complete = (command: string) =>
+    const buildCompletionScript = (command: string) =>
       `COMP_WORDS=(${command}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _muster; echo "\${COMPREPLY[@]}"`;
     const result = await cli.runShell(
-      `source <(muster completion bash)\n${complete('muster sched')}\n${complete('muster packs ""')}\n${complete('muster run x --ag')}`,
+      `source <(muster completion bash)\n${buildCompletionScript('muster sched')}\n${buildCompletionScript('muster packs ""')}\n${buildCompletionScript('muster run x --ag')}`,
     );
     expect(result.out).toBe('schedules\nlist versions installations publish promote pin rollback diff\n--agent\n');
-    expect(await ok('completion', 'zsh')).toContain('#compdef muster');
-    expect(await ok('completion', 'fish')).toContain('complete -c muster');
+    expect(await runCliSuccessfully('completion', 'zsh')).toContain('#compdef muster');
+    expect(await runCliSuccessfully('completion', 'fish')).toContain('complete -c muster');
   });
 });

@@ -53,7 +53,7 @@ describeHosts('a machine on which the command line installs a worker (requires r
     const id = /AGENT_ID=(\S+)/.exec(readFileSync(join(workerFolder, 'worker.env'), 'utf8'))![1]!;
     expect(at.output).toMatch(/This machine has python \(\d/);
     expect(at.output).not.toContain(key);
-    expect(commandLines().filter((line) => line.includes(key))).toEqual([]);
+    expect(readCommandLines().filter((line) => line.includes(key))).toEqual([]);
     expect(await cli.runCli(['worker', 'install'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('is already installed'),
@@ -105,7 +105,7 @@ describeHosts('a machine on which the command line installs a worker (requires r
   });
 });
 
-function commandLines(): string[] {
+function readCommandLines(): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {

@@ -30,8 +30,8 @@ describe('muster login', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  const loginsPath = () => join(cli.home, '.config/muster/logins.json');
-  const ok = async (...args: string[]) => {
+  const getLoginsPath = () => join(cli.home, '.config/muster/logins.json');
+  const runCliSuccessfully = async (...args: string[]) => {
     const result = await cli.runCli(args);
     expect([result.code, result.err]).toEqual([0, expect.any(String)]);
     return result.out;
@@ -44,16 +44,19 @@ describe('muster login', () => {
     const admin = await new HttpClient(base).signIn(email, password);
     expect((await admin.post('/api/auth/device/answer', { userCode: code, allow: true })).status).toBe(200);
     expect([await at.exit, at.output]).toEqual([0, expect.stringContaining(`Signed in to ${practice.name}`)]);
-    const { apiKey: fetched } = JSON.parse(readFileSync(loginsPath(), 'utf8')).contexts.browser;
-    expect(JSON.parse(await ok('whoami', '--json'))).toMatchObject({ user: { role: 'member' }, url: base });
-    await ok('logout', '--context', 'browser');
+    const { apiKey: fetched } = JSON.parse(readFileSync(getLoginsPath(), 'utf8')).contexts.browser;
+    expect(JSON.parse(await runCliSuccessfully('whoami', '--json'))).toMatchObject({
+      user: { role: 'member' },
+      url: base,
+    });
+    await runCliSuccessfully('logout', '--context', 'browser');
     expect((await api.withKey(fetched).get('/api/auth/me')).status).toBe(401);
 
     const pasted = cli.startTyping(['login', '--url', base, '--context', 'pasted']);
     await pasted.waitForText('Or paste an API key');
     pasted.typeText(`${apiKey}\r`);
     expect([await pasted.exit, pasted.output]).toEqual([0, expect.not.stringContaining(apiKey)]);
-    await ok('logout', '--context', 'pasted');
+    await runCliSuccessfully('logout', '--context', 'pasted');
     expect((await api.get('/api/auth/me')).status).toBe(200);
   });
 
@@ -67,7 +70,7 @@ describe('muster login', () => {
     expect((await session.post('/api/auth/totp/confirm', { code })).status).toBe(200);
     const piped = await cli.runCli(['login', '--url', base, '--email', dana, '--context', 'dana'], { input: password });
     expect(piped).toMatchObject({ code: 2, err: expect.stringContaining('muster login --key -') });
-    const answer = async (proof: string) => {
+    const loginWithProof = async (proof: string) => {
       const at = cli.startTyping(['login', '--url', base, '--email', dana, '--context', 'dana']);
       await at.waitForText(`Password of ${dana}:`);
       at.typeText(`${password}\r`);
@@ -75,10 +78,10 @@ describe('muster login', () => {
       at.typeText(`${proof}\r`);
       return [await at.exit, at.output] as const;
     };
-    const [refused, message] = await answer(code);
+    const [refused, message] = await loginWithProof(code);
     expect([refused, message]).toEqual([expect.any(Number), expect.stringContaining('it was used before')]);
     expect(refused).not.toBe(0);
-    expect((await answer(computeAuthenticatorCode(secret, new Date(), 1)))[0]).toBe(0);
-    await ok('logout', '--context', 'dana');
+    expect((await loginWithProof(computeAuthenticatorCode(secret, new Date(), 1)))[0]).toBe(0);
+    await runCliSuccessfully('logout', '--context', 'dana');
   });
 });

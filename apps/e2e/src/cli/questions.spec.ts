@@ -47,14 +47,14 @@ describe('the commands for questions', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  const run = (args: string[], input = ''): Promise<CommandOutput> =>
+  const runCliWithInput = (args: string[], input = ''): Promise<CommandOutput> =>
     cli.runCli(args, { input, env: { MUSTER_URL: practice.address, MUSTER_API_KEY: practice.apiKey } });
   /** Returns the open question with this text, once the run has asked it. */
   const waitForQuestion = (text: string): Promise<Question> =>
     waitFor(
       text,
       async () => {
-        const { code, out } = await run(['questions', '--mine', '--json']);
+        const { code, out } = await runCliWithInput(['questions', '--mine', '--json']);
         expect(code).toBe(0);
         return (JSON.parse(out) as Question[]).find(({ question }) => question === text);
       },
@@ -64,35 +64,35 @@ describe('the commands for questions', () => {
 
   it('the command line lists open questions and answers each kind of them, and declines one', async () => {
     const choice = await waitForQuestion('Which payer?');
-    const listed = (await run(['questions'])).out;
+    const listed = (await runCliWithInput(['questions'])).out;
     for (const text of ['Which payer?', 'Cigna | Aetna', 'open', choice.id]) expect(listed).toContain(text);
-    expect(await run(['answer', choice.id, 'Delta'])).toMatchObject({ code: 2, out: '' });
-    expect(await run(['answer', choice.id, 'Cigna'])).toMatchObject(answered);
-    expect(await run(['answer', choice.id, 'Aetna'])).toMatchObject({
+    expect(await runCliWithInput(['answer', choice.id, 'Delta'])).toMatchObject({ code: 2, out: '' });
+    expect(await runCliWithInput(['answer', choice.id, 'Cigna'])).toMatchObject(answered);
+    expect(await runCliWithInput(['answer', choice.id, 'Aetna'])).toMatchObject({
       code: 1,
       err: expect.stringContaining('The question has an answer already'),
     });
 
     const confirm = await waitForQuestion('Send it?');
-    expect(await run(['answer', confirm.id, 'perhaps'])).toMatchObject({
+    expect(await runCliWithInput(['answer', confirm.id, 'perhaps'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('must be yes or no'),
     });
-    expect(await run(['answer', confirm.id, 'No'])).toMatchObject(answered);
+    expect(await runCliWithInput(['answer', confirm.id, 'No'])).toMatchObject(answered);
 
     // A code comes from stdin, so that it is in no list of processes and in no history of a shell.
     const code = await waitForQuestion('Code from the phone');
-    expect(await run(['answer', code.id], '482913\n')).toMatchObject(answered);
+    expect(await runCliWithInput(['answer', code.id], '482913\n')).toMatchObject(answered);
 
     const form = await waitForQuestion('Provider');
-    expect(await run(['answer', form.id, 'npi=1'])).toMatchObject({
+    expect(await runCliWithInput(['answer', form.id, 'npi=1'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('must be a JSON object'),
     });
-    expect(await run(['answer', form.id, '{"npi": "1234567893"}'])).toMatchObject(answered);
+    expect(await runCliWithInput(['answer', form.id, '{"npi": "1234567893"}'])).toMatchObject(answered);
 
     const text = await waitForQuestion('Anything else?');
-    expect(await run(['answer', text.id, '--decline', '--reason', 'no phone here'])).toMatchObject({
+    expect(await runCliWithInput(['answer', text.id, '--decline', '--reason', 'no phone here'])).toMatchObject({
       code: 0,
       out: 'The question is declined.\n',
     });
@@ -104,8 +104,8 @@ describe('the commands for questions', () => {
       status: 'completed',
       result: ['Cigna', false, 6, { npi: '1234567893' }, 'declined'],
     });
-    expect(await run(['questions'])).toMatchObject({ code: 0, out: '' });
-    const all = (await run(['questions', '--all'])).out;
+    expect(await runCliWithInput(['questions'])).toMatchObject({ code: 0, out: '' });
+    const all = (await runCliWithInput(['questions', '--all'])).out;
     expect(all.match(/\banswered\b/g)).toHaveLength(4);
     expect([all.includes('cancelled'), all.includes('Tests'), all.includes('482913')]).toEqual([true, true, false]);
   });

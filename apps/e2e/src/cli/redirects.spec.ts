@@ -27,28 +27,28 @@ describe('the command line with a server that is not a Muster service', () => {
   /** The answer to all other requests; null if the server redirects them. */
   let meAnswer: string | null;
 
-  const read = async (request: IncomingMessage) => {
+  const recordRequest = async (request: IncomingMessage) => {
     let text = `${request.method} ${request.url} ${JSON.stringify(request.headers)}\n`;
     for await (const chunk of request) text += String(chunk);
     return text;
   };
-  const urlOf = (each: Server) => `http://127.0.0.1:${(each.address() as AddressInfo).port}`;
+  const getServerUrl = (each: Server) => `http://127.0.0.1:${(each.address() as AddressInfo).port}`;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-redirects-'));
     cli = await CliFixture.createFixture(folder);
     target = createServer((request, response) => {
-      void read(request).then((text) => {
+      void recordRequest(request).then((text) => {
         receivedByTarget += text;
         response.setHeader('content-type', 'application/json').end('{"uptimeSeconds": 1}');
       });
     }).listen(0, '127.0.0.1');
     server = createServer((request, response) => {
-      void read(request).then((text) => {
+      void recordRequest(request).then((text) => {
         received += text;
         if (isHealthy && request.url === '/api/health') return response.end('{"uptimeSeconds": 1}');
         if (meAnswer !== null) return response.setHeader('content-type', 'application/json').end(meAnswer);
-        return response.writeHead(status, { location: `${urlOf(target)}${request.url}` }).end();
+        return response.writeHead(status, { location: `${getServerUrl(target)}${request.url}` }).end();
       });
     }).listen(0, '127.0.0.1');
     await Promise.all([once(server, 'listening'), once(target, 'listening')]);
@@ -67,7 +67,7 @@ describe('the command line with a server that is not a Muster service', () => {
   const isRedirected = () => ({
     code: 3,
     out: '',
-    err: expect.stringMatching(new RegExp(`redirects to ${urlOf(target)}\\..*\\(redirected\\)`, 's')),
+    err: expect.stringMatching(new RegExp(`redirects to ${getServerUrl(target)}\\..*\\(redirected\\)`, 's')),
   });
   const signIns: [name: string, args: string[], input: string][] = [
     ['an API key', ['--key', '-'], key],
@@ -80,10 +80,10 @@ describe('the command line with a server that is not a Muster service', () => {
     async (code) => {
       status = code;
       for (const [name, args, input] of signIns) {
-        const login = await cli.runCli(['login', '--url', urlOf(server), ...args], { input });
+        const login = await cli.runCli(['login', '--url', getServerUrl(server), ...args], { input });
         expect([name, login]).toEqual([name, isRedirected()]);
       }
-      const env = { MUSTER_URL: urlOf(server), MUSTER_API_KEY: key };
+      const env = { MUSTER_URL: getServerUrl(server), MUSTER_API_KEY: key };
       expect(await cli.runCli(['secrets', 'set', 'PORTAL_PASSWORD'], { input: value, env })).toEqual(isRedirected());
       // The server that the user named received everything, and the target of the redirect received nothing.
       for (const sent of [key, password, value]) expect(received).toContain(sent);
@@ -96,7 +96,7 @@ describe('the command line with a server that is not a Muster service', () => {
     'muster login sends no credentials at all to a server whose health check is a redirect by %d',
     async (code) => {
       [status, isHealthy] = [code, false];
-      const login = await cli.runCli(['login', '--url', urlOf(server), '--key', '-'], { input: key });
+      const login = await cli.runCli(['login', '--url', getServerUrl(server), '--key', '-'], { input: key });
       expect(login).toEqual(isRedirected());
       expect(login.err).toContain('No credentials were sent.');
       expect(received).toMatch(/^GET \/api\/health [^\n]*\n$/);
@@ -109,7 +109,7 @@ describe('the command line with a server that is not a Muster service', () => {
     'muster login reports not_muster if the server answers a login with %s, and saves nothing',
     async (answer) => {
       meAnswer = answer;
-      const login = await cli.runCli(['login', '--url', urlOf(server), '--key', '-'], { input: key });
+      const login = await cli.runCli(['login', '--url', getServerUrl(server), '--key', '-'], { input: key });
       expect(login).toEqual({ code: 3, out: '', err: expect.stringContaining('(not_muster)') });
       expect(login.err).not.toContain('undefined');
       expect(existsSync(join(cli.home, '.config/muster/logins.json'))).toBe(false);

@@ -1,4 +1,4 @@
-// This test is long because it walks pages in a browser.
+// This test is long because it operates several pages in a browser.
 // A short test of the same code: apps/gateway/src/jobs/accounts.spec.ts
 import { waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';

@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser.
+// This test is long because it operates one page in a browser.
 // A short test of the same code: apps/e2e/src/console/stories.spec.ts
 import { randomUUID } from 'node:crypto';
 import { waitFor } from '@muster/testing';
@@ -99,9 +99,11 @@ describeInBrowser('the administration page', () => {
   it('the administration page shows how the charge of a run is calculated', async () => {
     const api = await fixture.createApiClient();
     const agentId = (await api.get('/api/agents')).body.agents[0].id;
-    const claim = (id: string) =>
+    const buildClaimStepCode = (id: string) =>
       `with muster.step("claim ${id}", metadata={"type": "claim_result", "npi": "1234567893", "claim_id": "${id}"}): pass`;
-    const script = ['import muster', claim('A'), claim('A'), claim('B')].join('\n');
+    const script = ['import muster', buildClaimStepCode('A'), buildClaimStepCode('A'), buildClaimStepCode('B')].join(
+      '\n',
+    );
     const workflow = await api.post('/api/workflows', { name: 'Claims', script });
     const { jobId } = (await api.post('/api/jobs/launch', { agentId, workflowId: workflow.body.id })).body;
     const tab = await fixture.openSignedInTab(`/app/runs/${jobId}`);
@@ -169,20 +171,20 @@ describeInBrowser('the administration page', () => {
 
   it('the page of queues shows how many messages of each queue are handled and how many fail', async () => {
     const api = await fixture.createApiClient(fixture.superAdmin);
-    const dispatch = async () => {
+    const readDispatchQueue = async () => {
       const { queues } = (await api.get('/api/admin/queues')).body;
       return queues.find(({ name }: { name: string }) => name === 'dispatch');
     };
-    const before = await dispatch();
+    const before = await readDispatchQueue();
     expect(before.handledLastHour).toBeGreaterThan(0);
     const id = randomUUID();
     // The payload of this message has no agent, so every handler refuses it, and it becomes a dead letter.
-    await fixture.query(
+    await fixture.queryDatabase(
       `INSERT INTO outbox (id, queue, name, payload, next_publish_at) VALUES ($1, 'dispatch', 'dispatch-agent', '{}', now())`,
       [id],
     );
-    await waitFor('the failure', async () => (await dispatch()).failedLastHour > before.failedLastHour);
-    await fixture.query('DELETE FROM outbox WHERE id = $1', [id]);
+    await waitFor('the failure', async () => (await readDispatchQueue()).failedLastHour > before.failedLastHour);
+    await fixture.queryDatabase('DELETE FROM outbox WHERE id = $1', [id]);
     const tab = await fixture.openSignedInTab('/app/queues', undefined, fixture.superAdmin);
     const queues = tab.page.getByRole('table', { name: 'Queues of the service' });
     await queues.getByRole('columnheader', { name: 'Handled per minute' }).waitFor();
@@ -195,7 +197,7 @@ describeInBrowser('the administration page', () => {
     const api = await fixture.createApiClient();
     const [agent] = (await api.get('/api/agents')).body.agents;
     const { organization } = (await api.get('/api/auth/me')).body;
-    await fixture.query(
+    await fixture.queryDatabase(
       `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at, attempts, last_error)
        VALUES ($1, 'dispatch', 'dispatch-agent', $2, $3, NULL, 12, '<b>it broke</b>')`,
       [randomUUID(), JSON.stringify({ agentId: agent.id }), organization.id],

@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser.
+// This test is long because it operates one page in a browser.
 // A short test of the same code: apps/e2e/src/console/stories.spec.ts
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -50,16 +50,16 @@ describeInBrowser('the page of an agent', () => {
   });
   afterEach(() => expect(model.faults).toEqual([]));
 
-  const at = (tab: string) => `/app/agents/${agentId}?tab=${tab}`;
-  const answers = ({ page }: ConsoleTab) => page.locator('[data-testid=chat-message][data-role=assistant]');
+  const getTabPath = (tab: string) => `/app/agents/${agentId}?tab=${tab}`;
+  const findAnswers = ({ page }: ConsoleTab) => page.locator('[data-testid=chat-message][data-role=assistant]');
 
   it('the chat shows an answer while it arrives, and keeps showing it after a change of tabs', async () => {
     model.addResponses({ content: `It is idle because ${hostileText}`, slowMs: 150 });
-    const tab = await fixture.openSignedInTab(at('chat'));
+    const tab = await fixture.openSignedInTab(getTabPath('chat'));
     const { page } = tab;
     await page.getByLabel('Message').fill('Why is it <i>idle</i>?');
     await page.getByRole('button', { name: 'Send' }).click();
-    const answer = answers(tab).last();
+    const answer = findAnswers(tab).last();
     await answer.getByText('It is idle').waitFor();
     await page.getByRole('button', { name: 'Stop answer' }).waitFor();
     await page.getByRole('tab', { name: 'Overview' }).click();
@@ -71,26 +71,26 @@ describeInBrowser('the page of an agent', () => {
     await page.getByRole('list').getByRole('button', { name: 'Why is it <i>idle</i>?' }).waitFor();
     expect(await tab.findBarriers()).toEqual([]);
 
-    await page.goto(`${fixture.address}${at('chat')}`);
+    await page.goto(`${fixture.address}${getTabPath('chat')}`);
     await page.getByRole('button', { name: 'Why is it <i>idle</i>?' }).click();
     await answer.getByText('the end').waitFor();
     expect(await answer.locator('p').last().innerText()).toBe(`It is idle because ${hostileText}`);
     expect(await page.title()).not.toBe('broken');
-    expect(await answers(tab).count()).toBe(1);
+    expect(await findAnswers(tab).count()).toBe(1);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
   it('the chat shows the part of an answer that arrived before the answer was stopped', async () => {
     model.addResponses({ content: 'one two three four five', slowMs: 300, cutAfter: 4, hang: true });
-    const tab = await fixture.openSignedInTab(at('chat'));
+    const tab = await fixture.openSignedInTab(getTabPath('chat'));
     const { page } = tab;
     await page.getByLabel('Message').fill('Count');
     await page.keyboard.press('Enter');
-    await answers(tab).last().getByText('three').waitFor();
+    await findAnswers(tab).last().getByText('three').waitFor();
     await page.getByRole('button', { name: 'Stop answer' }).click();
-    await answers(tab).last().getByText('The answer was stopped here').waitFor({ timeout: 30_000 });
-    expect(await answers(tab).last().innerText()).toContain('one two three');
+    await findAnswers(tab).last().getByText('The answer was stopped here').waitFor({ timeout: 30_000 });
+    expect(await findAnswers(tab).last().innerText()).toContain('one two three');
     await waitFor('the model’s call to end', () => model.calls.at(-1)!.isOver);
     expect(tab.complaints).toEqual([]);
     await tab.close();
@@ -99,25 +99,25 @@ describeInBrowser('the page of an agent', () => {
   it('the chat shows the tool call that the model requests, and executes it after an approval', async () => {
     const code = `print("done by hand: <b>", 6 * 7)  # ${makeHostileText('Code')}`;
     const waiting = `It waits for your word. ${makeHostileText('Word')}`;
-    const tab = await fixture.openSignedInTab(at('chat'));
+    const tab = await fixture.openSignedInTab(getTabPath('chat'));
     const { page } = tab;
     const call = page.getByTestId('chat-call').last();
-    const ask = async (message: string) => {
+    const askToRunSnippet = async (message: string) => {
       model.addResponses({ toolCalls: [{ name: 'run_snippet', arguments: { code } }] }, waiting);
       await page.getByLabel('Message').fill(message);
       await page.getByRole('button', { name: 'Send' }).click();
-      await answers(tab).last().getByText('It waits for your word.').waitFor();
+      await findAnswers(tab).last().getByText('It waits for your word.').waitFor();
       await call.getByText('needs_confirmation').waitFor();
       expect(await call.innerText()).toContain(code.replace('\u202e', '\\u202e'));
     };
-    await ask(makeHostileText('Run it'));
+    await askToRunSnippet(makeHostileText('Run it'));
     expect([await tab.findBarriers(), await findDisplayFaults(tab)]).toEqual([[], []]);
     await page.getByRole('button', { name: 'Approve' }).click();
     await call.getByText('done', { exact: true }).waitFor({ timeout: 60_000 });
     await call.getByText('Result', { exact: true }).click();
     await call.getByText('done by hand: <b> 42').waitFor();
 
-    await ask('And again');
+    await askToRunSnippet('And again');
     await page.getByRole('button', { name: 'Decline' }).click();
     await call.getByText('failed').waitFor();
     await call.getByText('confirmation_declined').waitFor();
@@ -151,8 +151,8 @@ describeInBrowser('the page of an agent', () => {
   });
 
   it('the page of an agent shows what a snippet prints while it runs', async () => {
-    let mayEnd: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => (mayEnd = resolve));
+    let releaseSnippet: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (releaseSnippet = resolve));
     const heldServer = createServer((_, response) => void held.then(() => response.end('the last line')));
     await new Promise<void>((done) => heldServer.listen(0, '127.0.0.1', done));
     const { port } = heldServer.address() as AddressInfo;
@@ -167,7 +167,7 @@ describeInBrowser('the page of an agent', () => {
     await page.getByRole('button', { name: 'Run snippet' }).click();
     await page.getByTestId('snippet-output').getByText('the first line').waitFor({ timeout: 60_000 });
     await page.getByTestId('snippet-status').getByText('pending').waitFor();
-    mayEnd();
+    releaseSnippet();
     await page.getByTestId('snippet-status').getByText('success').waitFor();
     expect(await page.getByTestId('snippet-output').textContent()).toBe('the first line\nthe last line\n');
     heldServer.close();
@@ -176,7 +176,7 @@ describeInBrowser('the page of an agent', () => {
   });
 
   itConverts('the page of an agent converts images, shows them, and shows the error of each failed image', async () => {
-    const tab = await fixture.openSignedInTab(at('imaging'));
+    const tab = await fixture.openSignedInTab(getTabPath('imaging'));
     const { page } = tab;
     const form = page.getByRole('region', { name: 'Images' });
     await form.getByLabel('Folder').fill(join(practice, 'images/1234'));
@@ -199,7 +199,7 @@ describeInBrowser('the page of an agent', () => {
   });
 
   itConverts('the page of an agent shows a composite, and explains that a patient was not found', async () => {
-    const tab = await fixture.openSignedInTab(at('imaging'));
+    const tab = await fixture.openSignedInTab(getTabPath('imaging'));
     const { page } = tab;
     const form = page.getByRole('region', { name: 'Composite' });
     await form.getByLabel('Patient').fill('1234');
@@ -222,7 +222,7 @@ describeInBrowser('the page of an agent', () => {
   });
 
   it('the page of an agent sets labels, pins the agent and rotates its key', async () => {
-    const tab = await fixture.openSignedInTab(at('settings'));
+    const tab = await fixture.openSignedInTab(getTabPath('settings'));
     const { page } = tab;
     await page.getByRole('textbox', { name: 'Labels' }).fill('front-desk, <b>loud</b>');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -255,12 +255,12 @@ describeInBrowser('the page of an agent', () => {
   it('the page of an agent searches recordings in the service, with the search text in the URL', async () => {
     const { organization } = (await api.get('/api/auth/me')).body;
     for (const name of ['Monday', 'Tuesday <b>bold</b>']) {
-      await fixture.query(
+      await fixture.queryDatabase(
         `INSERT INTO recording (id, organization_id, agent_id, name, kind, status) VALUES ($1, $2, $3, $4, 'screen', 'failed')`,
         [randomUUID(), organization.id, agentId, name],
       );
     }
-    const tab = await fixture.openSignedInTab(at('recordings'));
+    const tab = await fixture.openSignedInTab(getTabPath('recordings'));
     const { page } = tab;
     const recordings = page.getByRole('table', { name: 'Recordings' });
     await recordings.getByText('Monday').waitFor();
@@ -333,9 +333,9 @@ function makePractice(folder: string): void {
   chmodSync(folder, 0o755);
   const images = join(folder, 'images/1234');
   mkdirSync(images, { recursive: true });
-  const tiff = (ordinal: number) => writeTiff({ width: 320, height: 240, ordinal, pixels: (x, y) => (x + y) % 256 });
-  writeFileSync(join(images, 'new.dex'), tiff(1));
-  writeFileSync(join(images, 'old.dex'), tiff(2));
+  const toTiff = (ordinal: number) => writeTiff({ width: 320, height: 240, ordinal, pixels: (x, y) => (x + y) % 256 });
+  writeFileSync(join(images, 'new.dex'), toTiff(1));
+  writeFileSync(join(images, 'old.dex'), toTiff(2));
   writeFileSync(join(images, hostileName), 'not a TIFF');
   // The last field lists the teeth, in FDI numbers.
   writeFileSync(join(folder, 'images/images.dat'), '1234|2|new.dex|20250101|101112|5|6|7|8|9|16\r\n');

@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser.
+// This test is long because it operates one page in a browser.
 // A short test of the same code: apps/standalone/src/autopilot/sessions.spec.ts
 import type { AutopilotTask } from '@muster/contracts';
 import { FakeModel, FakePortal, type HttpClient, waitFor } from '@muster/testing';
@@ -34,7 +34,7 @@ describeInBrowser('the autopilot’s pages', () => {
   afterEach(() => expect(model.faults).toEqual([]));
 
   /** The first step needs no model; for the second step the model is unsure, so the session pauses. */
-  const task = (): AutopilotTask => ({
+  const buildUnsureTask = (): AutopilotTask => ({
     title,
     goal: 'See the sign-in page, then do what nobody knows.',
     startUrl: `${portal.url}/login`,
@@ -45,7 +45,7 @@ describeInBrowser('the autopilot’s pages', () => {
     ],
     success: { description: 'it was seen' },
   });
-  const unsure = () =>
+  const addUnsureModelRule = () =>
     model.addRule((call) =>
       call.schemaName === 'autopilot_step'
         ? { json: { status: 'unsure', reason: '', question: hostileText, confidence: 0.1, actions: [] } }
@@ -53,8 +53,10 @@ describeInBrowser('the autopilot’s pages', () => {
     );
 
   it('the autopilot’s pages start a session from a description, show it live and skip a step', async () => {
-    unsure();
-    model.addRule((call) => (call.schemaName === 'autopilot_task' ? { json: withAllKeys(task()) } : undefined));
+    addUnsureModelRule();
+    model.addRule((call) =>
+      call.schemaName === 'autopilot_task' ? { json: fillTaskKeysWithNulls(buildUnsureTask()) } : undefined,
+    );
     const tab = await fixture.openSignedInTab('/app');
     const { page } = tab;
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Autopilot' }).click();
@@ -98,7 +100,7 @@ describeInBrowser('the autopilot’s pages', () => {
     model.addRule((call) =>
       call.schemaName === 'autopilot_step' ? { json: { ...unsureAnswer, confidence: 0.1, actions: [] } } : undefined,
     );
-    const steps = task().steps.map((step) => ({
+    const steps = buildUnsureTask().steps.map((step) => ({
       ...step,
       ...{ title: makeHostileText('Step'), instruction: `${'W'.repeat(3000)}\n${makeHostileText('Do')}` },
     }));
@@ -109,7 +111,7 @@ describeInBrowser('the autopilot’s pages', () => {
     };
     const path = `/api/agents/${agentId}/autopilot`;
     const started = await api.post(path, {
-      ...{ action: 'start', task: { ...task(), ...texts, steps }, inputs: { CLAIM_ID: 'C-3' } },
+      ...{ action: 'start', task: { ...buildUnsureTask(), ...texts, steps }, inputs: { CLAIM_ID: 'C-3' } },
     });
     expect(started.status).toBe(202);
     const { sessionId } = started.body;
@@ -117,28 +119,28 @@ describeInBrowser('the autopilot’s pages', () => {
     for (const width of [1440, 390]) {
       const tab = await fixture.openSignedInTab(`/app/autopilot/${sessionId}`, { width });
       const { page } = tab;
-      const collect = async (name: string) =>
+      const collectDisplayFaults = async (name: string) =>
         found.push(...(await findDisplayFaults(tab)).map((fault): [string, string] => [`${name}, ${width} px`, fault]));
       await page.getByTestId('session-status').filter({ hasText: 'paused' }).waitFor({ timeout: 90_000 });
       await page.locator('details').evaluateAll((all) => all.forEach((each: any) => (each.open = true)));
-      await collect('session');
+      await collectDisplayFaults('session');
       await tab.goto('/app/autopilot');
       await page.getByText(makeHostileText('Task').slice(0, 8)).first().waitFor();
-      await collect('list');
+      await collectDisplayFaults('list');
       expect(tab.complaints).toEqual([]);
       await tab.close();
     }
     await api.post(path, { action: 'cancel', sessionId });
-    const statusOf = async () => (await api.get(`/api/autopilot-sessions/${sessionId}`)).body.status;
-    await waitFor('the end of the session', async () => (await statusOf()) === 'cancelled');
+    const readSessionStatus = async () => (await api.get(`/api/autopilot-sessions/${sessionId}`)).body.status;
+    await waitFor('the end of the session', async () => (await readSessionStatus()) === 'cancelled');
     expect(found).toEqual([]);
   });
 
   it('the autopilot’s pages find sessions by text and status, and cancel a paused session', async () => {
-    unsure();
+    addUnsureModelRule();
     const { body } = await api.post(`/api/agents/${agentId}/autopilot`, {
       action: 'start',
-      task: { ...task(), title: 'Needle in the portal' },
+      task: { ...buildUnsureTask(), title: 'Needle in the portal' },
       inputs: { CLAIM_ID: 'C-2' },
     });
     const tab = await fixture.openSignedInTab('/app/autopilot?status=paused');
@@ -184,12 +186,12 @@ describeInBrowser('the autopilot’s pages', () => {
 });
 
 /** Returns the task with all keys, as a strict schema requires. */
-function withAllKeys(task: AutopilotTask): object {
-  const expectation = (value: object | null | undefined) =>
+function fillTaskKeysWithNulls(task: AutopilotTask): object {
+  const fillExpectationKeys = (value: object | null | undefined) =>
     value ? { url: null, text: null, notText: null, selector: null, ...value } : null;
   return {
     ...task,
-    steps: task.steps.map((step) => ({ ...step, expect: expectation(step.expect) })),
-    success: { ...task.success, check: expectation(task.success.check) },
+    steps: task.steps.map((step) => ({ ...step, expect: fillExpectationKeys(step.expect) })),
+    success: { ...task.success, check: fillExpectationKeys(task.success.check) },
   };
 }

@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser.
+// This test is long because it operates one page in a browser.
 // A short test of the same code: apps/standalone/src/webhooks/channels.spec.ts
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -33,7 +33,7 @@ describeInBrowser('the page of notification channels', () => {
     const { page } = tab;
     await page.getByRole('link', { name: 'Channels', exact: true }).click();
     await page.getByText('No channels yet.').waitFor();
-    // The bar of parts is wider than the window, and shows the current part.
+    // The tab bar is wider than the window, and is scrolled to the current tab.
     const part = (await page.getByRole('tab', { name: 'Channels', selected: true }).boundingBox())!;
     expect([part.x >= 0, part.x + part.width <= 390]).toEqual([true, true]);
     expect(await tab.findBarriers()).toEqual([]);
@@ -58,24 +58,24 @@ describeInBrowser('the page of notification channels', () => {
     const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
     expect(overflow).toBeLessThanOrEqual(0);
 
-    const act = async (name: string, channel = 'Front desk') => {
+    const chooseChannelAction = async (name: string, channel = 'Front desk') => {
       await page.getByRole('button', { name: `Actions for ${channel}` }).click();
       await page.getByRole('menuitem', { name, exact: true }).click();
     };
     const testing = page.getByRole('dialog', { name: 'Test of Front desk' });
-    await act('Send test');
+    await chooseChannelAction('Send test');
     await testing.getByText('Slack accepted the message.').waitFor();
     expect(await tab.findBarriers()).toEqual([]);
     await testing.getByRole('button', { name: 'Close' }).last().click();
     await row.getByText('Slack accepted the message.').waitFor();
     status = 404;
-    await act('Send test');
+    await chooseChannelAction('Send test');
     await testing.getByText('Create a new incoming webhook in Slack').waitFor();
     await testing.getByRole('button', { name: 'Close' }).last().click();
 
-    // The address is not shown, and an empty one keeps it.
+    // The form does not show the stored address, and an empty field keeps it.
     status = 200;
-    await act('Change');
+    await chooseChannelAction('Change');
     const changing = page.getByRole('dialog', { name: 'Change channel' });
     expect(await changing.getByLabel('Address').inputValue()).toBe('');
     expect(await changing.getByLabel('Severity').inputValue()).toBe('error');
@@ -84,7 +84,7 @@ describeInBrowser('the page of notification channels', () => {
     await changing.getByRole('button', { name: 'Save' }).click();
     await row.getByText('all events').waitFor();
     await row.getByText('filtered').waitFor({ state: 'detached' });
-    await act('Send test');
+    await chooseChannelAction('Send test');
     await testing.getByText('Slack accepted the message.').waitFor();
     await testing.getByRole('button', { name: 'Close' }).last().click();
     expect(received).toEqual(Array.from({ length: 3 }, () => '/services/secret-path'));
@@ -102,14 +102,14 @@ describeInBrowser('the page of notification channels', () => {
     await page.getByTestId('notification-channel').filter({ hasText: 'Billing system' }).waitFor();
     expect(await page.content()).not.toContain(secret);
 
-    // A rule of the Alerts part offers the channel.
+    // The form of an alert rule offers the channel.
     await page.getByRole('link', { name: 'Alerts', exact: true }).click();
     await page.getByTestId('alert-rule').filter({ hasText: 'Run failed' }).getByRole('button').click();
     await page.getByRole('dialog', { name: 'Run failed' }).getByLabel('Front desk').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'Channels', exact: true }).click();
     for (const name of ['Front desk', 'Billing system']) {
-      await act('Delete', name);
+      await chooseChannelAction('Delete', name);
       await page.getByRole('dialog', { name: 'Delete this channel?' }).getByRole('button', { name: 'Delete' }).click();
       await page.getByTestId('notification-channel').filter({ hasText: name }).waitFor({ state: 'detached' });
     }

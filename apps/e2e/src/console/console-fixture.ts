@@ -84,7 +84,7 @@ export class ConsoleFixture {
   }
 
   /** Runs a statement in the service's database, for states that the API cannot create. */
-  async query(text: string, values: unknown[]): Promise<void> {
+  async queryDatabase(text: string, values: unknown[]): Promise<void> {
     const client = new Client({ connectionString: this.getDatabaseUrl() });
     await client.connect();
     await client.query(text, values).finally(() => client.end());

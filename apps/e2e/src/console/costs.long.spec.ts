@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser.
+// This test is long because it operates one page in a browser.
 // A short test of the same code: apps/gateway/src/pricing/costs.spec.ts
 import { waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';

@@ -91,11 +91,11 @@ describeInBrowser('the frame around every page', () => {
     await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
     await page.reload();
     await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
-    const focused = () =>
+    const readFocusedLabel = () =>
       page.evaluate<string>('document.activeElement.getAttribute("aria-label") ?? document.activeElement.id');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    await waitFor('the focus', async () => (await focused()) === 'content');
+    await waitFor('the focus', async () => (await readFocusedLabel()) === 'content');
     await page.getByRole('button', { name: 'Report a bug or an idea' }).press('Enter');
     const dialog = page.getByRole('dialog');
     await dialog.waitFor();
@@ -105,7 +105,7 @@ describeInBrowser('the frame around every page', () => {
     }
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    await waitFor('the focus', async () => (await focused()) === 'Report a bug or an idea');
+    await waitFor('the focus', async () => (await readFocusedLabel()) === 'Report a bug or an idea');
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
@@ -136,19 +136,20 @@ describeInBrowser('the frame around every page', () => {
   it('the console uses the system’s or the chosen theme, which is all that the browser stores', async () => {
     const tab = await fixture.openSignedInTab('/app', { theme: 'dark' });
     const { page } = tab;
-    const background = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
-    const dark = await background();
+    const readBackgroundColor = () =>
+      page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
+    const dark = await readBackgroundColor();
     await page.getByRole('button', { name: 'Account' }).click();
     await page.getByRole('menuitem', { name: 'Theme: light' }).click();
-    await waitFor('the light', async () => (await background()) !== dark);
-    const light = await background();
+    await waitFor('the light', async () => (await readBackgroundColor()) !== dark);
+    const light = await readBackgroundColor();
     await page.reload();
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
-    expect(await background()).toBe(light);
+    expect(await readBackgroundColor()).toBe(light);
     expect(await page.evaluate('Object.keys(localStorage)')).toEqual(['muster-theme']);
     await page.getByRole('button', { name: 'Account' }).click();
     await page.getByRole('menuitem', { name: 'Theme: system' }).click();
-    await waitFor('the dark', async () => (await background()) === dark);
+    await waitFor('the dark', async () => (await readBackgroundColor()) === dark);
     expect(await page.evaluate('Object.keys(localStorage)')).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();

@@ -53,7 +53,7 @@ export class Hand {
     const text = (await select.locator('option').allInnerTexts()).find((each) => label.test(each))!;
     if (this.way !== 'keyboard') return void (await select.selectOption({ label: text }));
     await this.focus(select);
-    // The first word, because a space opens the list of options.
+    // Types only the first word of the label, because a space opens the list of options.
     await this.page.keyboard.type(text.split(' ')[0]!);
   }
 
@@ -61,7 +61,7 @@ export class Hand {
   private async click(element: Locator): Promise<void> {
     const { width: windowWidth } = this.page.viewportSize()!;
     await waitFor(`${element.toString()} to be inside the window`, async () => {
-      // Repeated, because the navigation scrolls to the current page while the page loads.
+      // Each attempt scrolls again, because the navigation scrolls to the current page while the page loads.
       await element.scrollIntoViewIfNeeded();
       const { x, width } = (await element.boundingBox())!;
       return x >= -1 && x + width <= windowWidth + 1;

@@ -47,7 +47,7 @@ describeInBrowser('hostile names', () => {
     fixture = await ConsoleFixture.start();
     api = await fixture.createApiClient();
     const root = await fixture.createApiClient(fixture.superAdmin);
-    const send = async (method: 'post' | 'patch' | 'put', path: string, body: object, by = api) => {
+    const sendSuccessfully = async (method: 'post' | 'patch' | 'put', path: string, body: object, by = api) => {
       const answer = await by[method](path, body);
       if (answer.status >= 300) throw new Error(`${path} answered ${answer.status}: ${answer.text}`);
       return answer.body;
@@ -55,12 +55,17 @@ describeInBrowser('hostile names', () => {
     const [agent] = (await api.get('/api/agents')).body.agents;
     const [workflow] = (await api.get('/api/workflows')).body.workflows;
     const { id: organizationId } = (await api.get('/api/auth/me')).body.organization;
-    await send('patch', `/api/admin/organizations/${organizationId}`, { name: makeHostileText('Organization') }, root);
-    await send('patch', `/api/agents/${agent.id}`, {
+    await sendSuccessfully(
+      'patch',
+      `/api/admin/organizations/${organizationId}`,
+      { name: makeHostileText('Organization') },
+      root,
+    );
+    await sendSuccessfully('patch', `/api/agents/${agent.id}`, {
       name: makeHostileText('Agent'),
       labels: [makeHostileText('Label').slice(0, 64)],
     });
-    await send('patch', `/api/workflows/${workflow.id}`, {
+    await sendSuccessfully('patch', `/api/workflows/${workflow.id}`, {
       name: makeHostileText('Workflow'),
       description: makeHostileText('About'),
     });
@@ -72,19 +77,19 @@ describeInBrowser('hostile names', () => {
     const failing = {
       name: makeHostileText('Failing'),
       variables: ['GREETING'],
-      script: `raise SystemExit(${quoted('Cause')})`,
+      script: `raise SystemExit(${quoteHostileText('Cause')})`,
     };
-    const { id: failingId } = await send('post', '/api/workflows', failing);
-    const { jobId } = await send('post', '/api/jobs/launch', { ...launchInput, workflowId: failingId });
-    const { batchId } = await send('post', '/api/jobs/batch', {
+    const { id: failingId } = await sendSuccessfully('post', '/api/workflows', failing);
+    const { jobId } = await sendSuccessfully('post', '/api/jobs/launch', { ...launchInput, workflowId: failingId });
+    const { batchId } = await sendSuccessfully('post', '/api/jobs/batch', {
       ...{ workflowId: workflow.id, agentIds: [agent.id], rows: [launchInput.variables, launchInput.variables] },
     });
-    await send('post', `/api/batches/${batchId}/cancel`, { reason: makeHostileText('Reason') });
-    const schedule = await send('post', '/api/schedules', {
+    await sendSuccessfully('post', `/api/batches/${batchId}/cancel`, { reason: makeHostileText('Reason') });
+    const schedule = await sendSuccessfully('post', '/api/schedules', {
       ...{ name: makeHostileText('Schedule'), cronExpression: '0 3 * * *', timezone: 'UTC' },
       ...{ agentId: agent.id, scriptId: workflow.id, variables: launchInput.variables },
     });
-    await send('put', '/api/process-library/claims.hostile', {
+    await sendSuccessfully('put', '/api/process-library/claims.hostile', {
       name: makeHostileText('Process'),
       description: makeHostileText('About'),
     });
@@ -103,17 +108,25 @@ describeInBrowser('hostile names', () => {
         review: 'needed',
       },
     }));
-    const { id: filmedId } = await send('post', '/api/workflows', { name: makeHostileText('Filmed'), steps: filmed });
-    await send('post', `/api/workflows/${filmedId}/save`, { steps: [{ ...filmed[0], text: 'x' }, filmed[1]] });
+    const { id: filmedId } = await sendSuccessfully('post', '/api/workflows', {
+      name: makeHostileText('Filmed'),
+      steps: filmed,
+    });
+    await sendSuccessfully('post', `/api/workflows/${filmedId}/save`, {
+      steps: [{ ...filmed[0], text: 'x' }, filmed[1]],
+    });
     filmedPath = `/app/workflows/${filmedId}`;
-    const pack = await send('post', '/api/workflow-packs', {
+    const pack = await sendSuccessfully('post', '/api/workflow-packs', {
       ...{ workerKey: 'claims.hostile', name: makeHostileText('Pack'), description: makeHostileText('About') },
     });
-    await send('post', '/api/users', { email, password: 'a good password', role: 'member' });
-    await send('post', '/api/api-keys', { name: makeHostileText('Key'), scope: 'api' });
+    await sendSuccessfully('post', '/api/users', { email, password: 'a good password', role: 'member' });
+    await sendSuccessfully('post', '/api/api-keys', { name: makeHostileText('Key'), scope: 'api' });
     const query = encodeURIComponent(makeHostileText('Webhook'));
-    await send('post', '/api/webhook-endpoints', { url: `https://hooks.example.com/?${query}`, events: ['*'] });
-    await send('post', '/api/functions', {
+    await sendSuccessfully('post', '/api/webhook-endpoints', {
+      url: `https://hooks.example.com/?${query}`,
+      events: ['*'],
+    });
+    await sendSuccessfully('post', '/api/functions', {
       ...{ name: 'hostile', description: makeHostileText('Function'), parameters: {}, code: 'print(1)' },
     });
     const askingWorkflow = {
@@ -124,8 +137,11 @@ describeInBrowser('hostile names', () => {
         askAll,
       ].join('\n'),
     };
-    const { id: askingId } = await send('post', '/api/workflows', askingWorkflow);
-    const { jobId: askingJobId } = await send('post', '/api/jobs/launch', { agentId: agent.id, workflowId: askingId });
+    const { id: askingId } = await sendSuccessfully('post', '/api/workflows', askingWorkflow);
+    const { jobId: askingJobId } = await sendSuccessfully('post', '/api/jobs/launch', {
+      agentId: agent.id,
+      workflowId: askingId,
+    });
     await waitFor(
       'the questions to be open',
       async () => (await api.get('/api/questions?status=open')).body.questions.length === questions.length,
@@ -149,9 +165,9 @@ describeInBrowser('hostile names', () => {
   });
   afterAll(() => fixture?.end());
 
-  const quoted = (kind: string) => JSON.stringify(makeHostileText(kind));
+  const quoteHostileText = (kind: string) => JSON.stringify(makeHostileText(kind));
 
-  const loaded = async ({ page }: ConsoleTab) => {
+  const waitUntilPageLoaded = async ({ page }: ConsoleTab) => {
     const heading = page.getByRole('heading', { level: 1 });
     // A dialog that opens after Escape was pressed hides the heading.
     await waitFor('the page without a dialog', async () => {
@@ -165,15 +181,15 @@ describeInBrowser('hostile names', () => {
   const checkDialogs = async (tab: ConsoleTab, path: string, checkPage: (label: string) => Promise<void>) => {
     const { page } = tab;
     const menu = page.getByRole('main').getByRole('button', { name: /^Actions/ });
-    const actions = async () => {
+    const openMenuAndListActions = async () => {
       await menu.first().click();
       return page.getByRole('menuitem').all();
     };
     if ((await menu.count()) === 0) return;
-    const { length } = await actions();
+    const { length } = await openMenuAndListActions();
     await page.keyboard.press('Escape');
     for (let index = 0; index < length; index += 1) {
-      const action = (await actions())[index]!;
+      const action = (await openMenuAndListActions())[index]!;
       const name = await action.innerText();
       await checkPage(`${path}, menu`);
       if ((await action.getAttribute('aria-disabled')) === 'true') {
@@ -190,7 +206,7 @@ describeInBrowser('hostile names', () => {
       await page.keyboard.press('Escape');
       const isElsewhere = !page.url().endsWith(path) || (await page.getByRole('dialog').count()) > 0;
       if (isElsewhere) await tab.goto(path);
-      await loaded(tab);
+      await waitUntilPageLoaded(tab);
     }
   };
 
@@ -214,17 +230,17 @@ describeInBrowser('hostile names', () => {
     };
     for (const path of [...hrefs.map((each) => each!), ...paths]) {
       await tab.goto(path);
-      await loaded(tab);
+      await waitUntilPageLoaded(tab);
       await checkPage(path);
       if (width > 1000) await checkDialogs(tab, path, checkPage);
       for (const part of await page.getByRole('tab').all()) {
         await part.click();
-        await loaded(tab);
+        await waitUntilPageLoaded(tab);
         await checkPage(`${path} ${await part.innerText()}`);
       }
     }
     await tab.goto('/app');
-    await loaded(tab);
+    await waitUntilPageLoaded(tab);
     for (const [q, kind] of [
       ['Agent', /agent/],
       ['Workflow', /workflow/],
@@ -255,7 +271,7 @@ describeInBrowser('hostile names', () => {
 
   it('hostile names of organizations run no code, reverse no text and overflow no page of a super admin', async () => {
     const tab = await fixture.openSignedInTab('/app/admin', { width: 390 }, fixture.superAdmin);
-    await loaded(tab);
+    await waitUntilPageLoaded(tab);
     await tab.page.getByText(makeHostileText('Organization').slice(0, 12)).first().waitFor();
     expect(await findDisplayFaults(tab)).toEqual([]);
     expect(tab.complaints).toEqual([]);

@@ -29,8 +29,8 @@ describeInBrowser('the development server of the console', () => {
       stdio: 'ignore',
     });
     const address = `http://127.0.0.1:${port}`;
-    const answers = async () => (await fetch(`${address}/app/`).catch(() => null))?.status === 200;
-    await waitFor('the development server', answers, 60_000);
+    const isDevServerReady = async () => (await fetch(`${address}/app/`).catch(() => null))?.status === 200;
+    await waitFor('the development server', isDevServerReady, 60_000);
     const tab = await ConsoleTab.open(fixture.browser, address);
     const { page } = tab;
     await tab.goto('/app/agents');

@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser.
+// This test is long because it operates one page in a browser.
 // A short test of the same code: apps/standalone/src/questions.spec.ts
 import { type HttpClient, waitFor } from '@muster/testing';
 import type { Page } from 'playwright-core';
@@ -22,14 +22,14 @@ describeInBrowser('the inbox', () => {
     for (const { id } of jobs) await api.post(`/api/jobs/${id}/cancel`, {});
   });
 
-  const launch = async (name: string, lines: string[]) => {
+  const launchScript = async (name: string, lines: string[]) => {
     const script = ['import muster', ...lines].join('\n');
     const workflow = await api.post('/api/workflows', { name, script });
     const launched = await api.post('/api/jobs/launch', { agentId, workflowId: workflow.body.id });
     expect(launched.status).toBe(202);
     return launched.body.jobId as string;
   };
-  const resultOf = (id: string) =>
+  const waitForRunResult = (id: string) =>
     waitFor(
       'the end of the run',
       async () => {
@@ -38,36 +38,36 @@ describeInBrowser('the inbox', () => {
       },
       60_000,
     );
-  const card = (page: Page, text: string | RegExp) => page.getByRole('article', { name: text });
-  const count = (page: Page) => page.getByTestId('open-questions');
-  const overflow = (page: Page) =>
+  const locateQuestionCard = (page: Page, text: string | RegExp) => page.getByRole('article', { name: text });
+  const locateOpenQuestionCount = (page: Page) => page.getByTestId('open-questions');
+  const measureHorizontalOverflow = (page: Page) =>
     page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
   it('the inbox shows a question, returns the first answer to the script, and shows who answered', async () => {
     const [admin, member] = [await fixture.openSignedInTab('/app/inbox'), await fixture.inviteUser('member')];
     const other = await fixture.openSignedInTab('/app/inbox', { width: 360, height: 740 }, member);
     await Promise.all([admin, other].map(({ page }) => page.getByText('No open questions.').waitFor()));
-    expect(await count(admin.page).count()).toBe(0);
-    const jobId = await launch('Eligibility', [
+    expect(await locateOpenQuestionCount(admin.page).count()).toBe(0);
+    const jobId = await launchScript('Eligibility', [
       'plan = muster.ask("Which plan?", kind="choice", choices=["Gold", "Silver"], context={"claimId": "C-1042"})',
       'sure = muster.ask("Send it?", kind="confirm", default=False)',
       'muster.result({"plan": plan, "sure": sure})',
     ]);
-    await card(other.page, 'Which plan?').getByText('C-1042').waitFor();
-    expect(await count(other.page).innerText()).toMatch(/^1\b/);
-    expect(await card(other.page, 'Which plan?').innerText()).toMatch(/(9 min \d\d|10 min 00) s left/);
-    await card(other.page, 'Which plan?').click({ position: { x: 5, y: 5 } });
-    await card(admin.page, 'Which plan?').getByRole('button', { name: 'Gold' }).click();
-    await card(other.page, 'Which plan?').getByText(`Answered by ${fixture.admin[0]}`).waitFor();
-    expect(await card(other.page, 'Which plan?').getByRole('button').count()).toBe(0);
-    await card(other.page, 'Send it?').getByRole('button', { name: 'Decline' }).click();
+    await locateQuestionCard(other.page, 'Which plan?').getByText('C-1042').waitFor();
+    expect(await locateOpenQuestionCount(other.page).innerText()).toMatch(/^1\b/);
+    expect(await locateQuestionCard(other.page, 'Which plan?').innerText()).toMatch(/(9 min \d\d|10 min 00) s left/);
+    await locateQuestionCard(other.page, 'Which plan?').click({ position: { x: 5, y: 5 } });
+    await locateQuestionCard(admin.page, 'Which plan?').getByRole('button', { name: 'Gold' }).click();
+    await locateQuestionCard(other.page, 'Which plan?').getByText(`Answered by ${fixture.admin[0]}`).waitFor();
+    expect(await locateQuestionCard(other.page, 'Which plan?').getByRole('button').count()).toBe(0);
+    await locateQuestionCard(other.page, 'Send it?').getByRole('button', { name: 'Decline' }).click();
     const dialog = other.page.getByRole('dialog', { name: 'Decline this question?' });
     await dialog.getByLabel('Reason').fill('not today');
     expect(await other.findBarriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Decline' }).click();
-    await card(admin.page, 'Send it?').waitFor({ state: 'detached' });
-    expect(await resultOf(jobId)).toMatchObject({ status: 'completed', result: { plan: 'Gold', sure: false } });
-    expect(await count(other.page).count()).toBe(0);
+    await locateQuestionCard(admin.page, 'Send it?').waitFor({ state: 'detached' });
+    expect(await waitForRunResult(jobId)).toMatchObject({ status: 'completed', result: { plan: 'Gold', sure: false } });
+    expect(await locateOpenQuestionCount(other.page).count()).toBe(0);
     expect([...admin.complaints, ...other.complaints]).toEqual([]);
     await Promise.all([admin.close(), other.close()]);
   });
@@ -84,11 +84,11 @@ describeInBrowser('the inbox', () => {
     await dialog.getByLabel('On', { exact: true }).check();
     await dialog.getByRole('button', { name: 'Save' }).click();
     await row.getByText('on', { exact: true }).waitFor();
-    const jobId = await launch('Alerts', ['muster.ask("Which tooth?", kind="text")']);
+    const jobId = await launchScript('Alerts', ['muster.ask("Which tooth?", kind="text")']);
     await page.getByRole('link', { name: 'Inbox' }).click();
     const alert = page.getByTestId('alert').filter({ hasText: 'Which tooth?' });
     await alert.getByText('A run asks a question').waitFor();
-    expect([await overflow(page), await tab.findBarriers()]).toEqual([0, []]);
+    expect([await measureHorizontalOverflow(page), await tab.findBarriers()]).toEqual([0, []]);
     await alert.getByRole('button', { name: 'Acknowledge' }).click();
     await alert.getByText(`Acknowledged by ${fixture.admin[0]}`).waitFor();
     await api.post(`/api/jobs/${jobId}/cancel`, {});
@@ -103,7 +103,7 @@ describeInBrowser('the inbox', () => {
     const fields =
       '[{"name": "npi", "label": "NPI"}, {"name": "paid", "type": "number", "required": False}, {"name": "urgent", ' +
       '"type": "boolean"}, {"name": "payer", "type": "choice", "choices": ["Delta", "Cigna"]}]';
-    const jobId = await launch('Remittance', [
+    const jobId = await launchScript('Remittance', [
       'code = muster.ask("Code from the phone", kind="code")',
       `form = muster.ask("Who is the payer?", kind="form", fields=${fields})`,
       'text = muster.ask("Anything else?")',
@@ -111,17 +111,17 @@ describeInBrowser('the inbox', () => {
     ]);
     const tab = await fixture.openSignedInTab('/app/inbox', { width: 360, height: 740 });
     const { page } = tab;
-    const code = card(page, 'Code from the phone');
+    const code = locateQuestionCard(page, 'Code from the phone');
     await code.waitFor();
     expect(await tab.findBarriersInBothThemes()).toEqual([]);
-    expect(await overflow(page)).toBeLessThanOrEqual(0);
+    expect(await measureHorizontalOverflow(page)).toBeLessThanOrEqual(0);
     expect(await code.getByLabel('Code').getAttribute('autocomplete')).toBe('one-time-code');
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
     await page.keyboard.type('739182');
     await page.keyboard.press('Enter');
     await code.getByText('Answered by').waitFor();
-    const form = card(page, 'Who is the payer?');
+    const form = locateQuestionCard(page, 'Who is the payer?');
     await form.getByLabel('NPI').waitFor();
     await page.keyboard.press('j');
     await code.waitFor({ state: 'detached' });
@@ -131,10 +131,10 @@ describeInBrowser('the inbox', () => {
     await form.getByLabel('paid').fill('12.5');
     await form.getByLabel('payer').selectOption('Cigna');
     await form.getByRole('button', { name: 'Answer' }).click();
-    const text = card(page, 'Anything else?');
+    const text = locateQuestionCard(page, 'Anything else?');
     await text.getByLabel('Answer').fill('No, thank you');
     await text.getByRole('button', { name: 'Answer' }).click();
-    expect(await resultOf(jobId)).toMatchObject({
+    expect(await waitForRunResult(jobId)).toMatchObject({
       status: 'completed',
       result: {
         ...{ length: 6, text: 'No, thank you' },
@@ -147,7 +147,7 @@ describeInBrowser('the inbox', () => {
 
   it('the inbox and the page of a run let only the addressed users answer, and show each outcome', async () => {
     const [person, otherMember] = [await fixture.inviteUser('member'), await fixture.inviteUser('member')];
-    const jobId = await launch('Approval', [
+    const jobId = await launchScript('Approval', [
       `muster.ask("Approve?", kind="confirm", to=["${person[0]}", "role:admin"])`,
       'muster.ask("For a moment?", timeout="2s", default=None)',
     ]);
@@ -155,37 +155,37 @@ describeInBrowser('the inbox', () => {
       await fixture.openSignedInTab(`/app/runs/${jobId}`, { width: 360 }, person),
       await fixture.openSignedInTab(`/app/runs/${jobId}`, undefined, otherMember),
     ];
-    await card(other.page, 'Approve?').getByText('every administrator').waitFor();
-    expect(await card(other.page, 'Approve?').innerText()).toContain(person[0]);
-    expect(await card(other.page, 'Approve?').getByRole('button').count()).toBe(0);
-    expect(await count(other.page).count()).toBe(0);
-    expect(await overflow(addressee.page)).toBeLessThanOrEqual(0);
-    await card(addressee.page, 'Approve?').getByRole('button', { name: 'Yes' }).click();
-    await card(other.page, 'Approve?').getByText(`Answered by ${person[0]}`).waitFor();
-    await card(other.page, 'For a moment?').getByText('No person answered in time.').waitFor();
-    expect(await resultOf(jobId)).toMatchObject({ status: 'completed' });
+    await locateQuestionCard(other.page, 'Approve?').getByText('every administrator').waitFor();
+    expect(await locateQuestionCard(other.page, 'Approve?').innerText()).toContain(person[0]);
+    expect(await locateQuestionCard(other.page, 'Approve?').getByRole('button').count()).toBe(0);
+    expect(await locateOpenQuestionCount(other.page).count()).toBe(0);
+    expect(await measureHorizontalOverflow(addressee.page)).toBeLessThanOrEqual(0);
+    await locateQuestionCard(addressee.page, 'Approve?').getByRole('button', { name: 'Yes' }).click();
+    await locateQuestionCard(other.page, 'Approve?').getByText(`Answered by ${person[0]}`).waitFor();
+    await locateQuestionCard(other.page, 'For a moment?').getByText('No person answered in time.').waitFor();
+    expect(await waitForRunResult(jobId)).toMatchObject({ status: 'completed' });
     expect([...addressee.complaints, ...other.complaints]).toEqual([]);
     await Promise.all([addressee.close(), other.close()]);
   });
 
   it('the inbox shows more questions than one API page holds, and removes those of a cancelled run', async () => {
-    const jobId = await launch('Many', ['muster.ask("The first?")']);
+    const jobId = await launchScript('Many', ['muster.ask("The first?")']);
     const tab = await fixture.openSignedInTab('/app/inbox');
     const { page } = tab;
-    await card(page, 'The first?').waitFor();
-    await fixture.query(
+    await locateQuestionCard(page, 'The first?').waitFor();
+    await fixture.queryDatabase(
       `INSERT INTO question (id, organization_id, job_id, agent_id, workflow_id, question_key, question, kind, expires_at)
        SELECT gen_random_uuid(), organization_id, id, agent_id, workflow_id, n::text, 'Question ' || n, 'confirm',
               now() + interval '1 hour' FROM job, generate_series(1, 250) n WHERE id = $1`,
       [jobId],
     );
     await page.reload();
-    await count(page).getByText('100+').waitFor();
+    await locateOpenQuestionCount(page).getByText('100+').waitFor();
     await page.getByRole('button', { name: 'More questions' }).click();
-    await count(page).getByText('200+').waitFor();
+    await locateOpenQuestionCount(page).getByText('200+').waitFor();
     await page.getByRole('button', { name: 'More questions' }).click();
     await waitFor('all questions', async () => (await page.getByRole('article').count()) === 251);
-    expect(await count(page).innerText()).toMatch(/^251\b/);
+    expect(await locateOpenQuestionCount(page).innerText()).toMatch(/^251\b/);
     await api.post(`/api/jobs/${jobId}/cancel`, {});
     await waitFor('all questions to disappear', async () => (await page.getByRole('article').count()) === 0, 15_000);
     await page.getByText('No open questions.').waitFor();

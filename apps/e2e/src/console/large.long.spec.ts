@@ -41,39 +41,39 @@ describeInBrowser('large logs and lists', () => {
     const tab = await fixture.openSignedInTab(`/app/runs/${jobId}`);
     const { page } = tab;
     const log = page.getByRole('log', { name: 'Log' });
-    const line = (number: number) => log.getByText(`line ${number} of a log`);
-    await line(lines).waitFor();
+    const locateLogLine = (number: number) => log.getByText(`line ${number} of a log`);
+    await locateLogLine(lines).waitFor();
     const before = await measureHeapMiB(page);
-    const opened = await timed(async () => {
+    const opened = await measureMs(async () => {
       await page.reload();
       await page.getByTestId('log-line').first().waitFor();
     });
-    const scrolled = await scroll(page, '[role=log]', -1);
-    const oldest = await timed(async () => {
+    const scrolled = await scrollAndMeasureFrames(page, '[role=log]', -1);
+    const oldest = await measureMs(async () => {
       await page.getByRole('button', { name: 'Oldest' }).click();
-      await line(1).waitFor();
+      await locateLogLine(1).waitFor();
     });
-    const down = await scroll(page, '[role=log]', 1);
-    const newest = await timed(async () => {
+    const down = await scrollAndMeasureFrames(page, '[role=log]', 1);
+    const newest = await measureMs(async () => {
       await page.getByRole('button', { name: 'Newest' }).click();
-      await line(lines).waitFor();
+      await locateLogLine(lines).waitFor();
     });
-    const found = await timed(async () => {
+    const found = await measureMs(async () => {
       await page.getByRole('searchbox', { name: 'Search the log' }).fill(`line ${lines / 2} `);
-      await line(lines / 2).waitFor();
+      await locateLogLine(lines / 2).waitFor();
     });
     // Matches all over the log: the newest appear first, the older ones follow automatically.
-    const search = (text: string) => page.getByRole('searchbox', { name: 'Search the log' }).fill(text);
-    const first = await timed(async () => {
-      await search('line 19999');
-      await line(199_999).waitFor();
+    const typeLogSearch = (text: string) => page.getByRole('searchbox', { name: 'Search the log' }).fill(text);
+    const first = await measureMs(async () => {
+      await typeLogSearch('line 19999');
+      await locateLogLine(199_999).waitFor();
     });
-    const whole = await timed(() => line(19_999).waitFor());
+    const whole = await measureMs(() => locateLogLine(19_999).waitFor());
     expect(await page.getByTestId('log-line').count()).toBe(11);
     const after = await measureHeapMiB(page);
     process.stdout.write(
       `console: ${lines} lines: first rows after ${opened} ms, oldest ${oldest} ms, newest ${newest} ms, ` +
-        `found ${found} ms, the first of 11 matches after ${first} ms and the last ${whole} ms later; frames while scrolling: ${summaryOf(scrolled)} up, ${summaryOf(down)} down; ` +
+        `found ${found} ms, the first of 11 matches after ${first} ms and the last ${whole} ms later; frames while scrolling: ${formatFrames(scrolled)} up, ${formatFrames(down)} down; ` +
         `heap ${before} MiB before, ${after} MiB after\n`,
     );
     expect(await page.getByTestId('log-line').count()).toBeLessThan(200);
@@ -104,14 +104,14 @@ describeInBrowser('large logs and lists', () => {
     const frame = '[role=region][aria-label=Runs]';
     await page.getByRole('row').nth(20).waitFor();
     const before = await measureHeapMiB(page);
-    const opened = await timed(async () => {
+    const opened = await measureMs(async () => {
       await page.reload();
       await page.getByRole('row').nth(5).waitFor();
     });
-    const scrolled = await scroll(page, frame, 1, 12_000);
+    const scrolled = await scrollAndMeasureFrames(page, frame, 1, 12_000);
     const after = await measureHeapMiB(page);
     process.stdout.write(
-      `console: ${runs} runs: first rows after ${opened} ms; frames while scrolling: ${summaryOf(scrolled)}; ` +
+      `console: ${runs} runs: first rows after ${opened} ms; frames while scrolling: ${formatFrames(scrolled)}; ` +
         `heap ${before} MiB before, ${after} MiB after\n`,
     );
     expect(await page.getByRole('row').count()).toBeLessThan(100);
@@ -158,11 +158,11 @@ interface Frames {
   longest: number;
 }
 
-function summaryOf({ count, median, p95, longest }: Frames): string {
+function formatFrames({ count, median, p95, longest }: Frames): string {
   return `${count} of ${median} ms (95%: ${p95} ms, longest ${longest} ms)`;
 }
 
-async function timed(act: () => Promise<void>): Promise<number> {
+async function measureMs(act: () => Promise<void>): Promise<number> {
   const began = performance.now();
   await act();
   return Math.round(performance.now() - began);
@@ -178,7 +178,7 @@ async function measureHeapMiB(page: Page): Promise<number> {
 }
 
 /** Scrolls for `forMs` milliseconds like a mouse wheel, and returns the frame times. */
-function scroll(page: Page, frame: string, direction: 1 | -1, forMs = 5000): Promise<Frames> {
+function scrollAndMeasureFrames(page: Page, frame: string, direction: 1 | -1, forMs = 5000): Promise<Frames> {
   return page.evaluate<Frames>(`(async () => {
     const frame = document.querySelector(${JSON.stringify(frame)});
     const lengths = [];

@@ -107,7 +107,7 @@ describeInBrowser('lists and the links to them', () => {
   });
 
   it('the home page links to the list of dead letters, if the user may see them', async () => {
-    await fixture.query(
+    await fixture.queryDatabase(
       `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at, attempts)
        VALUES ($1, 'dispatch', 'dispatch-agent', '{}', $2, NULL, 5)`,
       [randomUUID(), organizationId],
@@ -129,7 +129,7 @@ describeInBrowser('lists and the links to them', () => {
 
   it('the home page links to the lists of agents, also for more agents than one API page holds', async () => {
     const name = 'ZZ the last agent';
-    await fixture.query(
+    await fixture.queryDatabase(
       `INSERT INTO agent (id, organization_id, name, status, provider)
        SELECT gen_random_uuid(), $1, CASE WHEN n = 450 THEN $2 ELSE 'Machine ' || n END,
               CASE WHEN n = 450 THEN 'offline' ELSE 'stopped' END, 'external'
@@ -144,7 +144,7 @@ describeInBrowser('lists and the links to them', () => {
     await page.getByRole('region', { name: 'Needs attention' }).getByRole('link', { name }).click();
     await page.getByRole('heading', { level: 1, name }).waitFor();
     await tab.close();
-    await fixture.query(`DELETE FROM agent WHERE name = $1 OR name LIKE 'Machine %'`, [name]);
+    await fixture.queryDatabase(`DELETE FROM agent WHERE name = $1 OR name LIKE 'Machine %'`, [name]);
   });
 
   it('the home page links to runs that failed today, also if they were queued days ago', async () => {
@@ -153,7 +153,7 @@ describeInBrowser('lists and the links to them', () => {
       [late, '1 minute'],
       [old, '26 hours'],
     ] as const) {
-      await fixture.query(
+      await fixture.queryDatabase(
         `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, queued_at, started_at,
                           finished_at, error)
          SELECT $1, organization_id, workflow_id, workflow_revision, agent_id, 'failed', now() - interval '40 hours',
@@ -164,13 +164,13 @@ describeInBrowser('lists and the links to them', () => {
     }
     const tab = await fixture.openSignedInTab('/app');
     const { page } = tab;
-    const linkOf = (id: string) => page.locator(`a[href$="/runs/${id}"]`);
-    await linkOf(late).waitFor();
-    expect(await linkOf(old).count()).toBe(0);
+    const locateRunLink = (id: string) => page.locator(`a[href$="/runs/${id}"]`);
+    await locateRunLink(late).waitFor();
+    expect(await locateRunLink(old).count()).toBe(0);
     await tab.goto('/app/queues');
     await page.getByRole('definition').filter({ hasText: /^1$/ }).getByRole('link').last().click();
     await page.waitForURL((url) => url.search === '?sort=-finishedAt&status=failed');
-    await page.getByRole('row').nth(1).locator(linkOf(late)).waitFor();
+    await page.getByRole('row').nth(1).locator(locateRunLink(late)).waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
@@ -215,19 +215,19 @@ describeInBrowser('lists and the links to them', () => {
     const endpointId = endpoint.body.id ?? endpoint.body.webhookEndpoint.id;
     const far = '00000000-0000-7000-8000-0000feedbeef';
     // The id `far` is below all random ids, so its row is the oldest; a single response does not search that far.
-    await fixture.query(
+    await fixture.queryDatabase(
       `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, body, fanned_out_at)
        SELECT CASE n WHEN 0 THEN $2::uuid ELSE gen_random_uuid() END, $1, 'job.completed', $2, n, '{}', now()
        FROM generate_series(0, 6000) n`,
       [organizationId, far],
     );
-    await fixture.query(
+    await fixture.queryDatabase(
       `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, status, due_at)
        SELECT id, organization_id, $1, id, type, CASE id WHEN $2 THEN 'dead' ELSE 'delivered' END, now()
        FROM webhook_event WHERE subject_id = $2`,
       [endpointId, far],
     );
-    await fixture.query(
+    await fixture.queryDatabase(
       `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, finished_at)
        SELECT CASE n WHEN 0 THEN $1::uuid ELSE overlay(gen_random_uuid()::text PLACING '0a1b2c3d' FROM 29)::uuid END,
               organization_id, workflow_id, workflow_revision, agent_id, 'cancelled', now()

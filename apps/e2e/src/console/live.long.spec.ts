@@ -25,13 +25,13 @@ describeInBrowser('an open page', () => {
   });
   afterAll(() => fixture?.end());
 
-  const launch = async () => {
+  const launchLineScript = async () => {
     const workflow = await api.post('/api/workflows', { name: `Lines ${Date.now()}`, script });
     return (await api.post('/api/jobs/launch', { agentId, workflowId: workflow.body.id })).body.jobId as string;
   };
 
   it('an open page shows each line of a run once and in order even if the service is killed', async () => {
-    const tab = await fixture.openSignedInTab(`/app/runs/${await launch()}`);
+    const tab = await fixture.openSignedInTab(`/app/runs/${await launchLineScript()}`);
     const { page } = tab;
     await page
       .getByTestId('log-line')

@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser.
+// This test is long because it operates one page in a browser.
 // A short test of the same code: apps/gateway/src/agents/machine-time.spec.ts
 import { randomUUID } from 'node:crypto';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';
@@ -26,7 +26,7 @@ describeInBrowser('the machine time of an agent', () => {
     const yesterday = new Date(Date.now() - 24 * 3_600_000).toISOString().slice(0, 10);
     const [workflow] = (await api.get('/api/workflows')).body.workflows;
     const runId = randomUUID();
-    await fixture.query(
+    await fixture.queryDatabase(
       `WITH run AS (
          INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, started_at, finished_at)
          SELECT $1::uuid, organization_id, $2::uuid, 1, id, 'completed', $4::date + interval '1 hour', $4::date + interval '3 hours'
@@ -34,7 +34,7 @@ describeInBrowser('the machine time of an agent', () => {
        INSERT INTO job_log_seen (job_id, organization_id) SELECT $1::uuid, organization_id FROM run`,
       [runId, workflow.id, id, yesterday],
     );
-    await fixture.query(
+    await fixture.queryDatabase(
       `INSERT INTO agent_idle (agent_id, organization_id, began_at, ended_at, on_ms)
        SELECT id, organization_id, $2::date + interval '3 hours', $2::date + interval '12 hours', 3 * 3600000
        FROM agent WHERE id = $1`,

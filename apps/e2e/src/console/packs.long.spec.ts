@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser.
+// This test is long because it operates one page in a browser.
 // A short test of the same code: apps/gateway/src/packs/versions.spec.ts
 import { waitFor } from '@muster/testing';
 import type { Page } from 'playwright-core';
@@ -24,10 +24,10 @@ describeInBrowser('the pages of packs', () => {
     await page.getByRole('heading', { level: 1, name: 'EOB <b>download</b>' }).waitFor();
 
     await addFiles(page, { 'main.py': 'print("one")\n', 'notes.txt': 'for people\n' });
-    await publish(page, 'first');
+    await publishDraftOnPage(page, 'first');
     const first = page.getByTestId('version').filter({ hasText: 'Version 1' });
-    await promote(page, 1, 'internal_verified');
-    await promote(page, 1, 'pilot');
+    await promoteVersionOnPage(page, 1, 'internal_verified');
+    await promoteVersionOnPage(page, 1, 'pilot');
     await first.getByText('pilot', { exact: true }).waitFor();
 
     await page.getByRole('button', { name: 'New installation' }).click();
@@ -43,7 +43,7 @@ describeInBrowser('the pages of packs', () => {
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     await page.getByRole('dialog', { name: 'Remove a file?' }).getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('button', { name: 'Actions for notes.txt' }).waitFor({ state: 'detached' });
-    await publish(page, 'second');
+    await publishDraftOnPage(page, 'second');
     const second = page.getByTestId('version').filter({ hasText: 'Version 2' });
     await second.getByRole('button', { name: 'Compare' }).click();
     const differences = second.getByRole('list', { name: 'Differences' });
@@ -51,8 +51,8 @@ describeInBrowser('the pages of packs', () => {
     expect((await differences.innerText()).split('\n')).toEqual(['+ helper.py', '− notes.txt', '~ main.py']);
     expect(await tab.findBarriers()).toEqual([]);
 
-    await promote(page, 2, 'internal_verified');
-    await promote(page, 2, 'pilot');
+    await promoteVersionOnPage(page, 2, 'internal_verified');
+    await promoteVersionOnPage(page, 2, 'pilot');
     await page.getByRole('button', { name: 'Actions for Main Street' }).click();
     await page.getByRole('menuitem', { name: 'Pin' }).click();
     const pin = page.getByRole('dialog', { name: 'Pin Main Street' });
@@ -96,7 +96,7 @@ describeInBrowser('the pages of packs', () => {
     const tab = await fixture.openSignedInTab('/app/packs');
     const { page } = tab;
     const other = await fixture.openSignedInTab('/app/packs');
-    await newPack(page, 'contested');
+    await createPackOnPage(page, 'contested');
     await addFiles(page, { 'main.py': 'print("base")\n' });
     await other.goto(new URL(page.url()).pathname);
     for (const [otherFile, choice, keptFile, removedFile] of [
@@ -105,7 +105,7 @@ describeInBrowser('the pages of packs', () => {
     ] as const) {
       await page.getByRole('button', { name: 'Add files' }).click();
       const dialog = page.getByRole('dialog', { name: 'Add files' });
-      await dialog.getByLabel('Files').setInputFiles(fileOf('mine.py', 'x = 1\n'));
+      await dialog.getByLabel('Files').setInputFiles(buildTextFile('mine.py', 'x = 1\n'));
       await addFiles(other.page, { [otherFile]: 'x = 2\n' });
       await dialog.getByRole('button', { name: 'Add', exact: true }).click();
       const conflict = page.getByRole('dialog', { name: 'Another user has changed this' });
@@ -125,9 +125,9 @@ describeInBrowser('the pages of packs', () => {
   it('the pages of packs can promote a version by the keyboard alone', async () => {
     const tab = await fixture.openSignedInTab('/app/packs');
     const { page } = tab;
-    await newPack(page, 'by-keyboard');
+    await createPackOnPage(page, 'by-keyboard');
     await addFiles(page, { 'main.py': 'print(1)\n' });
-    await publish(page, 'first');
+    await publishDraftOnPage(page, 'first');
     await page.getByRole('button', { name: 'Actions for version 1' }).press('Enter');
     await page.getByRole('menuitem', { name: 'Promote to internal_verified' }).press('Enter');
     const dialog = page.getByRole('dialog', { name: /^Promote to internal_verified/ });
@@ -146,9 +146,9 @@ describeInBrowser('the pages of packs', () => {
   ] as const)('the pages of packs are accessible: $theme, $width px', async (appearance) => {
     const tab = await fixture.openSignedInTab('/app/packs', appearance);
     const { page } = tab;
-    await newPack(page, `look-${appearance.theme}`);
+    await createPackOnPage(page, `look-${appearance.theme}`);
     await addFiles(page, { [`${'very-'.repeat(20)}long.py`]: 'print(1)\n' });
-    await publish(page, 'مرحبا');
+    await publishDraftOnPage(page, 'مرحبا');
     await page.getByRole('button', { name: 'History' }).first().click();
     expect(await tab.findBarriers()).toEqual([]);
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
@@ -160,7 +160,7 @@ describeInBrowser('the pages of packs', () => {
   });
 });
 
-async function newPack(page: Page, workerKey: string): Promise<void> {
+async function createPackOnPage(page: Page, workerKey: string): Promise<void> {
   await page.getByRole('button', { name: 'New pack' }).click();
   const dialog = page.getByRole('dialog', { name: 'New pack' });
   await dialog.getByLabel('Worker key').fill(workerKey);
@@ -171,24 +171,26 @@ async function newPack(page: Page, workerKey: string): Promise<void> {
 async function addFiles(page: Page, files: Record<string, string>): Promise<void> {
   await page.getByRole('button', { name: 'Add files' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add files' });
-  await dialog.getByLabel('Files').setInputFiles(Object.entries(files).map(([name, text]) => fileOf(name, text)));
+  await dialog
+    .getByLabel('Files')
+    .setInputFiles(Object.entries(files).map(([name, text]) => buildTextFile(name, text)));
   await dialog.getByRole('button', { name: 'Add', exact: true }).click();
   await dialog.waitFor({ state: 'detached' });
   for (const name of Object.keys(files)) await page.getByRole('button', { name: `Actions for ${name}` }).waitFor();
 }
 
-function fileOf(name: string, text: string) {
+function buildTextFile(name: string, text: string) {
   return { name, mimeType: 'text/plain', buffer: Buffer.from(text) };
 }
 
-async function publish(page: Page, label: string): Promise<void> {
+async function publishDraftOnPage(page: Page, label: string): Promise<void> {
   const form = page.getByRole('region', { name: 'Publish the draft' });
   await form.getByLabel('Label').fill(label);
   await form.getByRole('button', { name: 'Publish', exact: true }).click();
   await page.getByTestId('version').filter({ hasText: label }).waitFor();
 }
 
-async function promote(page: Page, number: number, stage: string): Promise<void> {
+async function promoteVersionOnPage(page: Page, number: number, stage: string): Promise<void> {
   await page.getByRole('button', { name: `Actions for version ${number}` }).click();
   await page.getByRole('menuitem', { name: `Promote to ${stage}` }).click();
   const dialog = page.getByRole('dialog', { name: new RegExp(`^Promote to ${stage}`) });

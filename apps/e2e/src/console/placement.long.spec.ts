@@ -1,4 +1,4 @@
-// This test is long because it walks pages in a browser.
+// This test is long because it operates several pages in a browser.
 // A short test of the same code: apps/gateway/src/jobs/placement.spec.ts
 import { waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';
@@ -22,7 +22,7 @@ describeInBrowser('placement in the console', () => {
       const { id: agentId } = await readAgent();
       const tab = await fixture.openSignedInTab(`/app/agents/${agentId}?tab=settings`, { width });
       const { page } = tab;
-      const check = async () => {
+      const expectNoBarriersOrOverflow = async () => {
         expect(await tab.findBarriersInBothThemes()).toEqual([]);
         const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
         expect(overflow).toBeLessThanOrEqual(0);
@@ -32,7 +32,7 @@ describeInBrowser('placement in the console', () => {
       await placement.uncheck();
       await waitFor('the change', async () => (await readAgent()).placement === false);
       await page.getByText('While this is off, the agent starts only runs that were launched for it by name').waitFor();
-      await check();
+      await expectNoBarriersOrOverflow();
 
       await tab.goto('/app/agents');
       await page.getByLabel('Group').selectOption({ label: 'by label' });
@@ -40,7 +40,7 @@ describeInBrowser('placement in the console', () => {
       const group = page.getByTestId('label-group').filter({ hasText: 'demo' });
       await group.getByText('1 agent, 1 online').waitFor();
       await group.getByText('Accepts only runs launched for it by name.').waitFor();
-      await check();
+      await expectNoBarriersOrOverflow();
       await page.goBack();
       await page.getByRole('table', { name: 'Agents' }).waitFor();
 
@@ -62,20 +62,20 @@ describeInBrowser('placement in the console', () => {
       await refused.getByText('No agent has the label x-ray.', { exact: true }).waitFor();
       await refused.getByLabel('Labels').fill('demo');
       await refused.getByTestId('placement').getByText('1 fit, 1 online, 0 idle. The run would wait').waitFor();
-      await check();
+      await expectNoBarriersOrOverflow();
       await refused.getByRole('button', { name: 'Run now' }).click();
       const why = page.getByTestId('run-why');
       await why.getByText('No agent with the required labels is free').waitFor();
       await why.getByText('1 agent fits: 0 busy, 0 starting, 0 draining, 0 off.').waitFor();
       await why.getByRole('link', { name: 'demo' }).waitFor();
-      await check();
+      await expectNoBarriersOrOverflow();
       const waitingUrl = page.url();
 
       await api.patch(`/api/agents/${agentId}`, { placement: true });
       await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor({ timeout: 60_000 });
       await page.getByTestId('placement-why').waitFor();
       await page.getByRole('link', { name: 'Demo agent' }).waitFor();
-      await check();
+      await expectNoBarriersOrOverflow();
       const started = await openDialog();
       await started.getByLabel('Labels').fill('demo');
       await started.getByTestId('placement').getByText('1 fit, 1 online, 1 idle. The run would start now').waitFor();
@@ -88,7 +88,7 @@ describeInBrowser('placement in the console', () => {
       await page.locator(`a[href$="${runId}"]`).first().waitFor();
       await page.getByLabel('Target label').fill('north');
       await page.getByText('No matching runs.').waitFor();
-      await check();
+      await expectNoBarriersOrOverflow();
 
       await tab.goto('/app/schedules');
       await page.getByRole('button', { name: 'New schedule' }).click();
@@ -100,11 +100,11 @@ describeInBrowser('placement in the console', () => {
       await schedule.getByLabel('Labels').fill('demo');
       await schedule.getByLabel('Of several idle machines').selectOption('spread');
       await schedule.getByTestId('placement').getByText('1 fit, 1 online, 1 idle.').waitFor();
-      await check();
+      await expectNoBarriersOrOverflow();
       await schedule.getByRole('button', { name: 'Create schedule' }).click();
       await page.getByRole('link', { name: `At night, ${width}` }).click();
       await page.getByText('any with demo').first().waitFor();
-      await check();
+      await expectNoBarriersOrOverflow();
       expect(tab.complaints).toEqual([]);
       await tab.close();
     },

@@ -20,11 +20,11 @@ describeInBrowser('a page that is updated while it is used', () => {
   });
   afterAll(() => fixture?.end());
 
-  const workflow = async (name: string, more: object = {}) =>
+  const createWorkflow = async (name: string, more: object = {}) =>
     (await api.post('/api/workflows', { name, script: 'print("hello")\n', ...more })).body;
 
   it('a dialog about a run stays open while newer runs push the run out of the list', async () => {
-    const { id: workflowId } = await workflow('Many', { variables: ['N'] });
+    const { id: workflowId } = await createWorkflow('Many', { variables: ['N'] });
     const { jobId } = (await api.post('/api/jobs/launch', { agentId: silentId, workflowId, variables: { N: '0' } }))
       .body;
     const tab = await fixture.openSignedInTab('/app/runs');
@@ -77,12 +77,12 @@ describeInBrowser('a page that is updated while it is used', () => {
   });
 
   it('text that is typed while a workflow is being saved is kept', async () => {
-    const { id } = await workflow('Written on');
+    const { id } = await createWorkflow('Written on');
     const tab = await fixture.openSignedInTab(`/app/workflows/${id}`);
     const { page } = tab;
-    let answer: () => void = () => undefined;
+    let releaseSaveAnswer: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
-      answer = resolve;
+      releaseSaveAnswer = resolve;
     });
     await page.route('**/save', async (route) => {
       await held;
@@ -99,7 +99,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await page.keyboard.press('Control+End');
     await page.keyboard.type('print("two")\n');
     await page.getByLabel('Names of variables').fill('PAYER');
-    answer();
+    releaseSaveAnswer();
     await page.getByRole('status').filter({ hasText: 'Saved as revision 2.' }).waitFor();
     expect(await script.innerText()).toContain('print("two")');
     expect(await page.getByLabel('Names of variables').inputValue()).toBe('PAYER');
@@ -114,9 +114,12 @@ describeInBrowser('a page that is updated while it is used', () => {
   });
 
   it('the edit of a workflow step changes the right step even if other steps were removed in the meantime', async () => {
-    const { id } = await workflow('Steps', { script: '' });
-    const step = (name: string) => ({ id: name, type: 'goto', url: `https://example.com/${name}` });
-    const saved = await api.post(`/api/workflows/${id}/save`, { script: '', steps: ['a', 'b', 'c'].map(step) });
+    const { id } = await createWorkflow('Steps', { script: '' });
+    const buildGotoStep = (name: string) => ({ id: name, type: 'goto', url: `https://example.com/${name}` });
+    const saved = await api.post(`/api/workflows/${id}/save`, {
+      script: '',
+      steps: ['a', 'b', 'c'].map(buildGotoStep),
+    });
     expect(saved.status).toBe(200);
     const tab = await fixture.openSignedInTab(`/app/workflows/${id}`);
     const { page } = tab;
@@ -124,7 +127,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await page.getByRole('menuitem', { name: 'Edit' }).click();
     const dialog = page.getByRole('dialog', { name: 'Edit step b' });
     await dialog.getByLabel('URL').fill('https://example.com/changed');
-    await api.post(`/api/workflows/${id}/save`, { script: '', steps: ['b', 'c'].map(step) });
+    await api.post(`/api/workflows/${id}/save`, { script: '', steps: ['b', 'c'].map(buildGotoStep) });
     // The page refetches all its data when the connection is restored.
     await page.context().setOffline(true);
     await page.getByText('the connection is lost').waitFor();
@@ -137,7 +140,7 @@ describeInBrowser('a page that is updated while it is used', () => {
   });
 
   it('a page keeps working if a script does not load, and reloads if the service has a newer build', async () => {
-    const { id } = await workflow('Parts', { script: 'print("hello")\n' });
+    const { id } = await createWorkflow('Parts', { script: 'print("hello")\n' });
     const tab = await fixture.openSignedInTab('/app/workflows');
     const { page } = tab;
     await page.route('**/code-mirror-*.js', (route) => route.abort('internetdisconnected'));
@@ -162,7 +165,7 @@ describeInBrowser('a page that is updated while it is used', () => {
   });
 
   it('no typed character is lost while the code editor replaces the plain text field', async () => {
-    const { id } = await workflow('Typed', { script: 'print(1)\n' });
+    const { id } = await createWorkflow('Typed', { script: 'print(1)\n' });
     const tab = await fixture.openSignedInTab('/app/workflows');
     const { page } = tab;
     await page.route('**/code-mirror-*.js', (route) => setTimeout(() => void route.continue(), 300));
@@ -199,7 +202,7 @@ describeInBrowser('a page that is updated while it is used', () => {
   });
 
   it('a run is launched on the chosen agent or not at all', async () => {
-    const { id } = await workflow('Chosen');
+    const { id } = await createWorkflow('Chosen');
     const { agent } = (await api.post('/api/agents', { name: 'Chosen one', provider: 'external' })).body;
     const tab = await fixture.openSignedInTab(`/app/workflows/${id}`);
     const { page } = tab;
@@ -223,10 +226,10 @@ describeInBrowser('a page that is updated while it is used', () => {
   });
 
   it('a schedule that was created and deleted can be created again', async () => {
-    await workflow('Planned twice');
+    await createWorkflow('Planned twice');
     const tab = await fixture.openSignedInTab('/app/schedules');
     const { page } = tab;
-    const plan = async () => {
+    const planScheduleOnPage = async () => {
       await page.getByRole('button', { name: 'New schedule' }).click();
       const dialog = page.getByRole('dialog', { name: 'New schedule' });
       await dialog.getByLabel('Name', { exact: true }).fill('Twice');
@@ -235,14 +238,14 @@ describeInBrowser('a page that is updated while it is used', () => {
       await dialog.waitFor({ state: 'detached' });
     };
     const row = page.getByRole('link', { name: 'Twice', exact: true });
-    await plan();
+    await planScheduleOnPage();
     await row.waitFor();
     const [first] = (await api.get('/api/schedules?q=Twice')).body.schedules;
     await page.getByRole('button', { name: 'Actions for Twice' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await row.waitFor({ state: 'detached' });
-    await plan();
+    await planScheduleOnPage();
     await row.waitFor();
     const [second] = (await api.get('/api/schedules?q=Twice')).body.schedules;
     expect(second.id).not.toBe(first.id);
@@ -251,7 +254,7 @@ describeInBrowser('a page that is updated while it is used', () => {
   });
 
   it('a run is replayed once if the button is double-clicked', async () => {
-    const { id: workflowId } = await workflow('Pressed');
+    const { id: workflowId } = await createWorkflow('Pressed');
     const { jobId } = (await api.post('/api/jobs/launch', { agentId: demoId, workflowId })).body;
     const tab = await fixture.openSignedInTab(`/app/runs/${jobId}`);
     const { page } = tab;
@@ -265,24 +268,24 @@ describeInBrowser('a page that is updated while it is used', () => {
     const { agent } = (await api.post('/api/agents', { name: 'Reception', provider: 'external' })).body;
     const tab = await fixture.openSignedInTab(`/app/agents/${agent.id}`);
     const { page } = tab;
-    const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
-    const go = async (id: string) => {
+    const waitForHeading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
+    const openByPalette = async (id: string) => {
       await page.keyboard.press('Control+k');
       await page.getByRole('combobox').fill(id);
       await page.getByRole('option').first().waitFor();
       await page.keyboard.press('Enter');
     };
-    await heading('Reception');
+    await waitForHeading('Reception');
     // Visits both agents first, so that both are in the cache.
-    await go(demoId);
-    await heading('Demo agent');
-    await go(agent.id);
-    await heading('Reception');
+    await openByPalette(demoId);
+    await waitForHeading('Demo agent');
+    await openByPalette(agent.id);
+    await waitForHeading('Reception');
     await page.getByRole('button', { name: 'Actions for Reception' }).click();
     await page.getByRole('menuitem', { name: 'Rename' }).click();
     await page.getByLabel('Name').fill('Reception 2');
-    await go(demoId);
-    await heading('Demo agent');
+    await openByPalette(demoId);
+    await waitForHeading('Demo agent');
     expect(await page.getByLabel('Name').count()).toBe(0);
     expect(tab.complaints).toEqual([]);
     await tab.close();
@@ -292,15 +295,15 @@ describeInBrowser('a page that is updated while it is used', () => {
     const tab = await fixture.openSignedInTab('/app/costs', { height: 500 });
     const { page } = tab;
     await page.getByText('All figures and their definitions').waitFor();
-    const scrolled = () => page.evaluate<number>('document.querySelector("#content").scrollTop');
+    const readScrollPosition = () => page.evaluate<number>('document.querySelector("#content").scrollTop');
     await page.evaluate('document.querySelector("#content").scrollTo(0, 120)');
     await page.getByLabel('Group by', { exact: true }).selectOption('agent');
     await page.waitForURL(/groupBy=agent/);
-    expect(await scrolled()).toBe(120);
+    expect(await readScrollPosition()).toBe(120);
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Settings' }).click();
     await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
     await page.getByLabel('Timezone').waitFor();
-    expect(await scrolled()).toBe(0);
+    expect(await readScrollPosition()).toBe(0);
     await tab.close();
   });
 

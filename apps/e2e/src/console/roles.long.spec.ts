@@ -20,7 +20,7 @@ describeInBrowser('forbidden content and actions', () => {
   });
   afterAll(() => fixture?.end());
 
-  const pathsOf = async ({ page }: ConsoleTab) => {
+  const listMenuPaths = async ({ page }: ConsoleTab) => {
     const links = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').all();
     const paths = await Promise.all(links.map((link) => link.getAttribute('href')));
     return [...paths, `/app/agents/${run.agentId}`, `/app/runs/${run.id}`, `/app/workflows/${run.workflowId}`];
@@ -40,7 +40,7 @@ describeInBrowser('forbidden content and actions', () => {
       page.on('response', (response) => {
         if (response.status() === 403) refused.push(`${response.request().method()} ${response.url()}`);
       });
-      const paths = await pathsOf(tab);
+      const paths = await listMenuPaths(tab);
       // A link to a page that the role may not see shows the error of the API.
       const hidden = isOwn ? [`/app/agents/${run.agentId}`, `/app/workflows/${run.workflowId}`] : [];
       for (const path of paths.filter((each) => !hidden.includes(each!))) {
@@ -63,7 +63,7 @@ describeInBrowser('forbidden content and actions', () => {
     await waitFor('the content to load', async () => (await page.getByLabel('Loading').count()) === 0);
   };
 
-  const visibleButtons = async (tab: ConsoleTab, path: string) => {
+  const listVisibleButtons = async (tab: ConsoleTab, path: string) => {
     await tab.goto(path);
     await waitUntilLoaded(tab);
     return tab.page.getByRole('main').getByRole('button').allInnerTexts();
@@ -91,7 +91,7 @@ describeInBrowser('forbidden content and actions', () => {
       ['/app/settings?part=Users', ['Invite user']],
       ['/app/settings?part=Prices', ['New price', 'Recompute costs']],
     ] as const) {
-      const buttons = await visibleButtons(tab, path);
+      const buttons = await listVisibleButtons(tab, path);
       expect([path, actions.filter((action) => buttons.includes(action))]).toEqual([path, []]);
     }
     await tab.goto('/app/settings');
@@ -113,13 +113,13 @@ describeInBrowser('forbidden content and actions', () => {
 
   it('actions are offered to the roles that may use them: runs to a member, settings to an admin', async () => {
     const member = await fixture.openSignedInTab('/app', undefined, await fixture.inviteUser('member'));
-    expect(await visibleButtons(member, `/app/runs/${run.id}`)).toContain('Replay');
-    expect(await visibleButtons(member, `/app/workflows/${run.workflowId}`)).toContain('Run');
-    expect(await visibleButtons(member, '/app/settings?part=Users')).not.toContain('Invite user');
+    expect(await listVisibleButtons(member, `/app/runs/${run.id}`)).toContain('Replay');
+    expect(await listVisibleButtons(member, `/app/workflows/${run.workflowId}`)).toContain('Run');
+    expect(await listVisibleButtons(member, '/app/settings?part=Users')).not.toContain('Invite user');
     await member.close();
     const admin = await fixture.openSignedInTab('/app', undefined, await fixture.inviteUser('admin'));
-    expect(await visibleButtons(admin, '/app/settings?part=Users')).toContain('Invite user');
-    expect(await visibleButtons(admin, '/app/settings')).toContain('Save');
+    expect(await listVisibleButtons(admin, '/app/settings?part=Users')).toContain('Invite user');
+    expect(await listVisibleButtons(admin, '/app/settings')).toContain('Save');
     await admin.goto('/app/agents');
     await admin.page.getByRole('button', { name: 'New agent' }).waitFor();
     await admin.close();

@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser.
+// This test is long because it operates one page in a browser.
 // A short test of the same code: apps/e2e/src/console/stories.spec.ts
 import { type HttpClient, waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';
@@ -17,7 +17,7 @@ describeInBrowser('the page of a run', () => {
   });
   afterAll(() => fixture?.end());
 
-  const launch = async (script: string, more: object = {}) => {
+  const launchScript = async (script: string, more: object = {}) => {
     const workflow = await api.post('/api/workflows', { name: `W ${Date.now()}`, script });
     const launched = await api.post('/api/jobs/launch', { agentId, workflowId: workflow.body.id, ...more });
     expect(launched.status).toBe(202);
@@ -26,7 +26,7 @@ describeInBrowser('the page of a run', () => {
 
   it('the page of a run shows each part of a cancellation: the request, SIGTERM, and the machine’s confirmation', async () => {
     // Launches a script that ignores TERM.
-    const id = await launch(`
+    const id = await launchScript(`
 import signal, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 print("ignores TERM", flush=True)
@@ -38,14 +38,16 @@ time.sleep(300)
     await page.getByRole('button', { name: 'Cancel run' }).press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Cancel this run?' });
     await dialog.getByRole('button', { name: 'Cancel run' }).press('Enter');
-    const stage = (name: string) => page.getByTestId('cancel-step').filter({ hasText: name });
-    await stage('TERM').getByText('passed').waitFor();
-    await stage('Confirmed').getByText('pending').waitFor();
+    const locateCancelStage = (name: string) => page.getByTestId('cancel-step').filter({ hasText: name });
+    await locateCancelStage('TERM').getByText('passed').waitFor();
+    await locateCancelStage('Confirmed').getByText('pending').waitFor();
     expect(await page.getByTestId('run-status').innerText()).toContain('running');
     expect(await tab.findBarriers()).toEqual([]);
     // KILL follows 10 s after TERM.
     await page.getByTestId('run-status').filter({ hasText: 'cancelled' }).waitFor({ timeout: 60_000 });
-    await stage('Confirmed').getByText('The agent confirmed that all processes of the run have ended.').waitFor();
+    await locateCancelStage('Confirmed')
+      .getByText('The agent confirmed that all processes of the run have ended.')
+      .waitFor();
     expect(await tab.findBarriers()).toEqual([]);
     await page.getByRole('button', { name: 'Replay' }).click();
     await page.getByText('The run is queued again.').waitFor();
@@ -56,7 +58,7 @@ time.sleep(300)
   });
 
   it('the page of a run links the attempts of the run, and shows why an attempt failed', async () => {
-    const id = await launch('raise SystemExit("no <b>portal</b>")\n', { maxRetries: 1, retryDelayMs: 0 });
+    const id = await launchScript('raise SystemExit("no <b>portal</b>")\n', { maxRetries: 1, retryDelayMs: 0 });
     const tab = await fixture.openSignedInTab(`/app/runs/${id}`);
     const { page } = tab;
     await page.getByTestId('run-why').filter({ hasText: 'no <b>portal</b>' }).waitFor();
@@ -76,7 +78,7 @@ time.sleep(300)
   ] as const)(
     'the page of a run is accessible with hostile output of a script: $theme, $width px',
     async (appearance) => {
-      const id = await launch(`
+      const id = await launchScript(`
 import muster
 for number in range(120):
     with muster.step("<img src=x onerror=alert(1)> \\u202e" + "long" * 50 + str(number)):

@@ -1,4 +1,4 @@
-// This test is long because it walks pages in a browser.
+// This test is long because it operates several pages in a browser.
 // A short test of the same code: apps/console/src/pages/safeguards/parse-safeguards.spec.ts
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ describeInBrowser('the page of safeguards', () => {
     expect(words.filter((word) => !shown.includes(word.replace(/:$/, '')))).toEqual([]);
     expect(shown).not.toMatch(/%s|\$\{|\/app\/safeguards/);
     expect(await tab.findBarriersInBothThemes()).toEqual([]);
-    // A narrow window has the whole width for the texts.
+    // In a narrow window, the texts fill the whole width.
     await page.setViewportSize({ width: 390, height: 844 });
     const text = (await page.getByRole('definition').first().boundingBox())!;
     expect(text.width).toBeGreaterThan(300);

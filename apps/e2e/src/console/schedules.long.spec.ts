@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser.
+// This test is long because it operates one page in a browser.
 // A short test of the same code: apps/e2e/src/console/stories.spec.ts
 import { type HttpClient, waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';
@@ -21,7 +21,7 @@ describeInBrowser('the pages of schedules', () => {
   });
   afterAll(() => fixture?.end());
 
-  const make = async (body: object) => {
+  const createSchedule = async (body: object) => {
     const defaults = { agentId, scriptId, variables: { PAYER: 'Acme' }, timezone: 'America/Chicago' };
     const created = await api.post('/api/schedules', {
       name: 'S',
@@ -32,7 +32,7 @@ describeInBrowser('the pages of schedules', () => {
     expect(created.status).toBe(201);
     return created.body.id as string;
   };
-  const read = async (id: string) => (await api.get(`/api/schedules/${id}`)).body;
+  const readSchedule = async (id: string) => (await api.get(`/api/schedules/${id}`)).body;
 
   it('the pages of schedules create, edit, dry-run, run, pause and delete a schedule', async () => {
     const tab = await fixture.openSignedInTab('/app/schedules');
@@ -67,7 +67,7 @@ describeInBrowser('the pages of schedules', () => {
     // The preview in the dialog contains the same text, so the dialog must be closed first.
     await edited.waitFor({ state: 'hidden' });
     await page.getByText('At 03:00, every day.').waitFor();
-    expect(await read(id)).toMatchObject({
+    expect(await readSchedule(id)).toMatchObject({
       cronExpression: '0 3 * * *',
       variables: { PAYER: 'Other' },
       maxRetries: 2,
@@ -76,25 +76,25 @@ describeInBrowser('the pages of schedules', () => {
       maxRuntimeMinutes: 720,
     });
 
-    const choose = async (action: string) => {
+    const chooseScheduleAction = async (action: string) => {
       await page.getByRole('button', { name: 'Actions for Claims' }).click();
       await page.getByRole('menuitem', { name: action }).click();
     };
-    await choose('Dry run');
+    await chooseScheduleAction('Dry run');
     await page
       .getByRole('dialog', { name: /^Dry run/ })
       .getByText('A run would be launched now.')
       .waitFor();
     await page.keyboard.press('Escape');
-    await choose('Run now');
+    await chooseScheduleAction('Run now');
     await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
     await page.getByRole('cell', { name: 'by hand' }).waitFor();
-    await choose('Pause');
+    await chooseScheduleAction('Pause');
     await page.getByText('disabled', { exact: true }).waitFor();
     expect(await tab.findBarriers()).toEqual([]);
-    await choose('Resume');
+    await chooseScheduleAction('Resume');
     await page.getByText('enabled', { exact: true }).waitFor();
-    await choose('Delete');
+    await chooseScheduleAction('Delete');
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('heading', { level: 1, name: 'Schedules' }).waitFor();
     expect((await api.get(`/api/schedules/${id}`)).status).toBe(404);
@@ -103,7 +103,7 @@ describeInBrowser('the pages of schedules', () => {
   });
 
   it('the pages of schedules show both versions if two users change the same schedule', async () => {
-    const id = await make({ name: 'Contested' });
+    const id = await createSchedule({ name: 'Contested' });
     const tab = await fixture.openSignedInTab(`/app/schedules/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Edit schedule' }).click();
@@ -117,14 +117,14 @@ describeInBrowser('the pages of schedules', () => {
     await conflict.getByRole('button', { name: 'Keep mine' }).click();
     await edited.waitFor({ state: 'hidden' });
     await page.getByText('At 07:00, every day.').waitFor();
-    expect(await read(id)).toMatchObject({ cronExpression: '0 7 * * *', maxRetries: 3 });
+    expect(await readSchedule(id)).toMatchObject({ cronExpression: '0 7 * * *', maxRetries: 3 });
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
   it('the pages of schedules explain why a run would be skipped and why a run was skipped', async () => {
     await api.put('/api/vault/GONE', { value: 'x' });
-    const id = await make({ name: 'Needs a secret', vaultKeys: ['GONE'] });
+    const id = await createSchedule({ name: 'Needs a secret', vaultKeys: ['GONE'] });
     await api.delete('/api/vault/GONE');
     const tab = await fixture.openSignedInTab(`/app/schedules/${id}`);
     const { page } = tab;
@@ -152,10 +152,10 @@ describeInBrowser('the pages of schedules', () => {
     // The week shows only runs that are still to come. Today's run is the last minute of the day, so it is one of them
     // unless that minute has begun.
     await waitFor('a time before the last minute of the day', () => chicago.format() !== '23:59', 65_000);
-    await make({ name: 'Every weekday', cronExpression: '59 23 * * 1-5' });
-    await make({ name: 'All the time', cronExpression: '*/5 * * * *' });
+    await createSchedule({ name: 'Every weekday', cronExpression: '59 23 * * 1-5' });
+    await createSchedule({ name: 'All the time', cronExpression: '*/5 * * * *' });
     // The schedule has another time zone than the organization.
-    await make({ name: 'Daily noon', cronExpression: '0 12 * * *', timezone: 'Etc/UTC' });
+    await createSchedule({ name: 'Daily noon', cronExpression: '0 12 * * *', timezone: 'Etc/UTC' });
     const tab = await fixture.openSignedInTab('/app/schedules');
     const { page } = tab;
     await page.getByRole('button', { name: 'Week', exact: true }).press('Enter');
@@ -182,13 +182,13 @@ describeInBrowser('the pages of schedules', () => {
     'the pages of schedules are accessible and usable by the keyboard: $theme, $width px',
     async (appearance) => {
       const name = `${'long'.repeat(40)} ${appearance.theme}`;
-      const id = await make({ name, variables: { PAYER: 'x'.repeat(10_000) } });
+      const id = await createSchedule({ name, variables: { PAYER: 'x'.repeat(10_000) } });
       const tab = await fixture.openSignedInTab('/app/schedules?view=week', appearance);
       const { page } = tab;
       await page.getByTestId('week-day').first().waitFor();
-      const overflow = () => tab.measureOverflow();
+      const measureTabOverflow = () => tab.measureOverflow();
       expect(await tab.findBarriers()).toEqual([]);
-      expect(await overflow()).toBeLessThanOrEqual(0);
+      expect(await measureTabOverflow()).toBeLessThanOrEqual(0);
       await tab.goto(`/app/schedules/${id}`);
       await page.getByRole('button', { name: 'Edit schedule' }).press('Enter');
       const edited = page.getByRole('dialog', { name: /^Edit / });
@@ -196,9 +196,9 @@ describeInBrowser('the pages of schedules', () => {
       expect(await tab.findBarriers()).toEqual([]);
       await edited.getByLabel('Name', { exact: true }).press('Enter');
       await edited.waitFor({ state: 'detached' });
-      expect(await read(id)).toMatchObject({ variables: { PAYER: 'Acme' } });
+      expect(await readSchedule(id)).toMatchObject({ variables: { PAYER: 'Acme' } });
       expect(await tab.findBarriers()).toEqual([]);
-      expect(await overflow()).toBeLessThanOrEqual(0);
+      expect(await measureTabOverflow()).toBeLessThanOrEqual(0);
       expect(tab.complaints).toEqual([]);
       await tab.close();
     },

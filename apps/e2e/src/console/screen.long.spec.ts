@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser, which shows the browser of a run.
+// This test is long because it operates one page in a browser, which shows the browser of a run.
 // A short test of the same code: apps/standalone/src/screens.spec.ts
 import { type HttpClient, waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';
@@ -43,11 +43,11 @@ describeInBrowser('the live browser on the page of a run', () => {
     const tab = await fixture.openSignedInTab(`/app/runs/${jobId}`, { width: 390, height: 844 });
     const { page } = tab;
     const screen = page.getByTestId('screen');
-    const read = async () => (await api.get(`/api/jobs/${jobId}`)).body;
+    const readJob = async () => (await api.get(`/api/jobs/${jobId}`)).body;
     const waiting = await waitFor(
       'the run to ask or to end',
       async () => {
-        const job = await read();
+        const job = await readJob();
         return (job.asking || job.finishedAt) && job;
       },
       90_000,
@@ -57,19 +57,19 @@ describeInBrowser('the live browser on the page of a run', () => {
     expect(await tab.findBarriers()).toEqual([]);
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
 
-    const act = async (work: () => Promise<void>) => {
+    const performAndWaitForInput = async (work: () => Promise<void>) => {
       const answered = page.waitForResponse((response) => response.url().endsWith('/screen/input'));
       await work();
       expect((await answered).status()).toBe(200);
     };
     const clickAt = (x: number, y: number) =>
-      act(async () => {
+      performAndWaitForInput(async () => {
         const scale = (await screen.boundingBox())!.width / pageWidth;
         await screen.click({ position: { x: x * scale, y: y * scale } });
       });
     await clickAt(200, 80);
     await page.getByLabel('Text for the browser').fill('tooth 14');
-    await act(() => page.getByRole('button', { name: 'Type', exact: true }).click());
+    await performAndWaitForInput(() => page.getByRole('button', { name: 'Type', exact: true }).click());
     await clickAt(200, 230);
     await page.getByRole('button', { name: 'Done' }).click();
     const ended = await waitFor(

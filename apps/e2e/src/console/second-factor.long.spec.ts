@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser.
+// This test is long because it operates one page in a browser.
 // A short test of the same code: apps/gateway/src/auth/second-factor.spec.ts
 import { computeAuthenticatorCode, waitFor } from '@muster/testing';
 import { ConsoleTab } from './console-browser';
@@ -16,7 +16,7 @@ describeInBrowser('a second factor in the console', () => {
 
   /** Backdates the proof of the second factor, so that it has expired. */
   const expireProof = (email: string) =>
-    fixture.query(
+    fixture.queryDatabase(
       `WITH aged AS (
          UPDATE user_session SET second_factor_at = second_factor_at - interval '1 hour'
          WHERE user_id = (SELECT id FROM app_user WHERE email = $1) RETURNING id)
@@ -88,16 +88,16 @@ describeInBrowser('a second factor in the console', () => {
     });
     await tab.goto('/app/settings?part=Security');
     await tab.signIn(email, password);
-    const add = async (name: string) => {
+    const addPasskeyOnPage = async (name: string) => {
       await page.getByRole('button', { name: 'Add a passkey' }).click();
       await page.getByLabel('Name').fill(name);
       await page.getByRole('button', { name: 'Add', exact: true }).click();
     };
-    await add('Telephone');
+    await addPasskeyOnPage('Telephone');
     await page.getByRole('cell', { name: 'Telephone', exact: true }).waitFor();
     await page.getByText('none: your password alone').waitFor({ state: 'detached' });
     expect(await tab.findBarriersInBothThemes()).toEqual([]);
-    await add('Telephone again');
+    await addPasskeyOnPage('Telephone again');
     await page.getByText('This device already has a passkey of your account').waitFor();
     await page.keyboard.press('Escape');
 
@@ -128,7 +128,7 @@ describeInBrowser('a second factor in the console', () => {
     await tab.close();
   });
 
-  it('the page names the right address if a passkey cannot be used because the page is opened at an IP address', async () => {
+  it('the console names the address to open if a passkey cannot be used because the page is opened at an IP address', async () => {
     const tab = await fixture.openTab();
     await tab.goto('/app');
     await tab.page.getByRole('button', { name: 'Use a passkey' }).click();

@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser.
+// This test is long because it operates one page in a browser.
 // A short test of the same code: apps/gateway/src/organization/organization.spec.ts
 import { waitFor } from '@muster/testing';
 import type { Page } from 'playwright-core';
@@ -14,8 +14,8 @@ describeInBrowser('the settings', () => {
   });
   afterAll(() => fixture?.end());
 
-  const part = (page: Page, name: string) => page.getByRole('tab', { name, exact: true }).click();
-  const statusWith = async (key: string) =>
+  const openSettingsTab = (page: Page, name: string) => page.getByRole('tab', { name, exact: true }).click();
+  const readStatusWithKey = async (key: string) =>
     (await fetch(`${fixture.address}/api/agents`, { headers: { 'x-api-key': key } })).status;
   const expectStatus = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
 
@@ -106,12 +106,12 @@ describeInBrowser('the settings', () => {
     const rotation = page.getByRole('dialog', { name: 'Rotate nightly' });
     await rotation.getByRole('button', { name: 'Create new key' }).click();
     const newKey = await rotation.getByText(/^msk_\S+$/).innerText();
-    const answers = async () => [await statusWith(old), await statusWith(newKey)];
-    expect(await answers()).toEqual([200, 200]);
+    const readStatusesWithBothKeys = async () => [await readStatusWithKey(old), await readStatusWithKey(newKey)];
+    expect(await readStatusesWithBothKeys()).toEqual([200, 200]);
     await rotation.getByRole('button', { name: 'Revoke the old key' }).click();
     await expectStatus(page, 'The old key of nightly is revoked.');
-    await waitFor('the end of the old key', async () => (await statusWith(old)) === 401);
-    expect(await answers()).toEqual([401, 200]);
+    await waitFor('the end of the old key', async () => (await readStatusWithKey(old)) === 401);
+    expect(await readStatusesWithBothKeys()).toEqual([401, 200]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
@@ -119,15 +119,15 @@ describeInBrowser('the settings', () => {
   it('a worker that is sent a new key keeps working after its old keys are revoked', async () => {
     const api = await fixture.createApiClient();
     const agentId = (await api.get('/api/agents')).body.agents[0].id;
-    const isOnline = async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online';
-    await waitFor('the agent to be online', isOnline, 60_000);
-    const keys = async (): Promise<{ id: string; lastUsedAt: string | null }[]> => {
+    const isAgentOnline = async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online';
+    await waitFor('the agent to be online', isAgentOnline, 60_000);
+    const readRotatedKeys = async (): Promise<{ id: string; lastUsedAt: string | null }[]> => {
       const { apiKeys } = (await api.get('/api/api-keys?limit=200')).body;
       return apiKeys.filter(
         (key: { agentId: string; scope: string }) => key.agentId === agentId && key.scope === 'worker',
       );
     };
-    const former = await keys();
+    const former = await readRotatedKeys();
     const tab = await fixture.openSignedInTab(`/app/agents/${agentId}?tab=settings`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Rotate key' }).click();
@@ -137,14 +137,14 @@ describeInBrowser('the settings', () => {
     await dialog.getByText('The new key was sent to the worker').waitFor();
     expect(await tab.findBarriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Done' }).click();
-    const isUsed = async () => (await keys()).some((key) => key.id === id && key.lastUsedAt !== null);
-    await waitFor('the new key in use', isUsed, 60_000);
+    const isKeyUsed = async () => (await readRotatedKeys()).some((key) => key.id === id && key.lastUsedAt !== null);
+    await waitFor('the new key in use', isKeyUsed, 60_000);
     for (const old of former) {
       await page.getByRole('button', { name: `Revoke msk_${old.id}` }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
       await page.getByText(`msk_${old.id}`, { exact: true }).waitFor({ state: 'detached' });
     }
-    expect((await keys()).map((key) => key.id)).toEqual([id]);
+    expect((await readRotatedKeys()).map((key) => key.id)).toEqual([id]);
     const workflowId = (await api.get('/api/workflows')).body.workflows[0].id;
     const launched = await api.post('/api/jobs/launch', {
       workflowId,
@@ -168,7 +168,7 @@ describeInBrowser('the settings', () => {
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('cell', { name: 'MODEL_KEY', exact: true }).waitFor();
     expect(await page.content()).not.toContain('very secret');
-    await part(page, 'Model');
+    await openSettingsTab(page, 'Model');
     await page.getByLabel('Base URL').fill('http://127.0.0.1:9/v1');
     await page.getByLabel('Model name').fill('small');
     await page.getByLabel('Secret with its API key').selectOption('MODEL_KEY');
@@ -209,10 +209,10 @@ describeInBrowser('the settings', () => {
 
   it('the settings show both lists of prices if another admin has saved a list', async () => {
     const api = await fixture.createApiClient();
-    const price = (model: string) => ({
+    const buildModelPrice = (model: string) => ({
       ...{ provider: 'acme', model, inputUsdPerMillion: 1, outputUsdPerMillion: 2, from: '2026-01-01' },
     });
-    const own = async () => {
+    const listOwnPricedModels = async () => {
       const { prices } = (await api.get('/api/organization/model-prices')).body;
       return prices.flatMap(({ source, model }: Record<string, string>) => (source === 'organization' ? [model] : []));
     };
@@ -229,7 +229,7 @@ describeInBrowser('the settings', () => {
       await dialog.getByLabel('Model').fill('mine');
       await dialog.getByLabel('Input ($)').fill('1');
       await dialog.getByLabel('Output ($)').fill('2');
-      const prices = [price('theirs'), ...(choice === 'Keep mine' ? [price('more')] : [])];
+      const prices = [buildModelPrice('theirs'), ...(choice === 'Keep mine' ? [buildModelPrice('more')] : [])];
       expect((await api.put('/api/organization/model-prices', { prices })).status).toBe(200);
       await dialog.getByRole('button', { name: 'Save' }).click();
       const conflict = page.getByRole('dialog', { name: 'Another user has changed this' });
@@ -238,9 +238,9 @@ describeInBrowser('the settings', () => {
       expect(await tab.findBarriersInBothThemes()).toEqual([]);
       await conflict.getByRole('button', { name: choice }).click();
       await conflict.waitFor({ state: 'detached' });
-      await waitFor('the list', async () => (await own()).includes(savedModel));
+      await waitFor('the list', async () => (await listOwnPricedModels()).includes(savedModel));
     }
-    expect(await own()).toEqual(['mine', 'theirs']);
+    expect(await listOwnPricedModels()).toEqual(['mine', 'theirs']);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
@@ -278,8 +278,8 @@ describeInBrowser('the settings', () => {
     expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await conflict.getByRole('button', { name: 'Keep mine' }).click();
     await expectStatus(page, 'Saved.');
-    const settings = async () => (await api.get('/api/organization/settings')).body;
-    expect(await settings()).toMatchObject({ idleStopMinutes: 45, timezone: 'America/Chicago' });
+    const readSettings = async () => (await api.get('/api/organization/settings')).body;
+    expect(await readSettings()).toMatchObject({ idleStopMinutes: 45, timezone: 'America/Chicago' });
     // The form shows the merged settings, which the next save sends.
     await waitFor(
       'their time zone',
@@ -290,7 +290,7 @@ describeInBrowser('the settings', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await conflict.getByRole('button', { name: 'Take theirs' }).click();
     await waitFor('their minutes', async () => (await page.getByLabel(/^Idle minutes/).inputValue()) === '90');
-    expect(await settings()).toMatchObject({ idleStopMinutes: 90, timezone: 'America/Chicago' });
+    expect(await readSettings()).toMatchObject({ idleStopMinutes: 90, timezone: 'America/Chicago' });
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
@@ -312,7 +312,7 @@ describeInBrowser('the settings', () => {
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('row', { name: /acme small/ }).waitFor({ state: 'detached' });
-    await part(page, 'Audit');
+    await openSettingsTab(page, 'Audit');
     await page.getByLabel('Action').fill('no.such.action');
     await page.getByText('No matching changes.').waitFor();
     const { entries } = (await (await fixture.createApiClient()).get('/api/audit?limit=1')).body;

@@ -1,4 +1,4 @@
-// This test is long because it walks the pages of single sign-on in a browser.
+// This test is long because it operates the pages of single sign-on in a browser.
 // A short test of the same code: apps/gateway/src/auth/sso.spec.ts
 import { RealProvider, ssoClient } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';

@@ -1,4 +1,4 @@
-// This test is long because it walks through the tasks of an operator in a browser.
+// This test is long because it performs the tasks of an operator in a browser.
 // A short test of the same code: apps/e2e/src/console/stories.spec.ts
 import { waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';

@@ -92,11 +92,11 @@ describeInBrowser('the console', () => {
   it('the console can be navigated by the keyboard', async () => {
     const tab = await fixture.openSignedInTab();
     const { page } = tab;
-    const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
-    await heading('Home');
+    const waitForHeading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
+    await waitForHeading('Home');
     await page.keyboard.press('g');
     await page.keyboard.press('w');
-    await heading('Workflows');
+    await waitForHeading('Workflows');
     await page.keyboard.press('/');
     await page.keyboard.type('Hello');
     await waitFor('the search in the address', () => page.url().endsWith('?q=Hello'));
@@ -104,7 +104,7 @@ describeInBrowser('the console', () => {
     await page.getByRole('combobox', { name: 'Page, agent, workflow or run' }).waitFor();
     await page.keyboard.type('Runs');
     await page.keyboard.press('Enter');
-    await heading('Runs');
+    await waitForHeading('Runs');
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
     await page.keyboard.press('Escape');

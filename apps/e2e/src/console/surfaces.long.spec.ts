@@ -25,8 +25,8 @@ describeInBrowser('menus and dialogs, which are loaded after the page', () => {
   /** Opens the list of agents, whose requests for the script wait until the returned function is called. */
   const openAgentsBeforeScript = async () => {
     const tab = await fixture.openTab();
-    let release = () => {};
-    const isReleased = new Promise<void>((done) => (release = done));
+    let releaseScript = () => {};
+    const isReleased = new Promise<void>((done) => (releaseScript = done));
     await tab.page.route(script, async (route) => {
       await isReleased;
       await route.continue();
@@ -34,7 +34,7 @@ describeInBrowser('menus and dialogs, which are loaded after the page', () => {
     await tab.goto('/app/agents');
     await tab.signIn(...fixture.admin);
     await tab.page.getByRole('button', { name: 'Actions for Demo agent' }).waitFor();
-    return { tab, page: tab.page, release };
+    return { tab, page: tab.page, release: releaseScript };
   };
 
   it.each([

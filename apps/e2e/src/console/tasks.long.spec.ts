@@ -1,4 +1,4 @@
-// This test is long because it walks the daily tasks of an operator in a browser, in three ways of use.
+// This test is long because it performs the daily tasks of an operator in a browser, in three ways of use.
 // A short test of the same code: apps/e2e/src/console/stories.spec.ts
 import { createHash } from 'node:crypto';
 import { type HttpClient, makeZip, waitFor } from '@muster/testing';
@@ -39,26 +39,29 @@ describeInBrowser('the daily tasks', () => {
   });
   afterAll(() => fixture?.end());
 
-  it.each(['mouse', 'keyboard', 'phone'] as const)('each task takes at most its clicks by %s', async (way) => {
-    const tab = await fixture.openSignedInTab('/app', way === 'phone' ? { width: 390, height: 844 } : {});
-    const { page } = tab;
-    const over: string[] = [];
-    const lines: string[] = [];
-    for (const { name, goal, walk } of createTasks(way)) {
-      await tab.goto('/app');
-      await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
-      const hand = new Hand(page, way);
-      await walk(hand, page);
-      const spilled = await tab.measureOverflow();
-      lines.push(`  ${name.padEnd(44)}${hand.clicks}`);
-      if (hand.clicks > goal) over.push(`${name}: ${hand.clicks} clicks`);
-      if (spilled > 0) over.push(`${name}: the page is ${spilled} px too wide`);
-    }
-    process.stdout.write(`console: clicks by ${way}\n${lines.join('\n')}\n`);
-    expect(over).toEqual([]);
-    expect(tab.complaints).toEqual([]);
-    await tab.close();
-  });
+  it.each(['mouse', 'keyboard', 'phone'] as const)(
+    'each task in the console takes at most its allowed number of clicks by %s',
+    async (way) => {
+      const tab = await fixture.openSignedInTab('/app', way === 'phone' ? { width: 390, height: 844 } : {});
+      const { page } = tab;
+      const over: string[] = [];
+      const lines: string[] = [];
+      for (const { name, goal, walk } of createTasks(way)) {
+        await tab.goto('/app');
+        await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+        const hand = new Hand(page, way);
+        await walk(hand, page);
+        const spilled = await tab.measureOverflow();
+        lines.push(`  ${name.padEnd(44)}${hand.clicks}`);
+        if (hand.clicks > goal) over.push(`${name}: ${hand.clicks} clicks`);
+        if (spilled > 0) over.push(`${name}: the page is ${spilled} px too wide`);
+      }
+      process.stdout.write(`console: clicks by ${way}\n${lines.join('\n')}\n`);
+      expect(over).toEqual([]);
+      expect(tab.complaints).toEqual([]);
+      await tab.close();
+    },
+  );
 });
 
 function createTasks(way: WayOfUse): Task[] {
@@ -66,7 +69,7 @@ function createTasks(way: WayOfUse): Task[] {
     await hand.press(page.getByRole('link', { name: /the portal answered 503/ }).first());
     await page.getByTestId('run-why').getByText('the portal answered 503').first().waitFor();
   };
-  const rowOfClaims = (page: Page) => page.getByRole('row', { name: /^Claims of today/ });
+  const locateClaimsRow = (page: Page) => page.getByRole('row', { name: /^Claims of today/ });
   return [
     {
       name: 'why did the last run fail',
@@ -107,7 +110,7 @@ function createTasks(way: WayOfUse): Task[] {
       goal: 3,
       walk: async (hand, page) => {
         await hand.open('Workflows');
-        await hand.press(rowOfClaims(page).getByRole('button', { name: 'Batch' }));
+        await hand.press(locateClaimsRow(page).getByRole('button', { name: 'Batch' }));
         const dialog = page.getByRole('dialog', { name: 'Batch Claims of today' });
         await hand.type(dialog.getByLabel('Rows', { exact: true }), 'C-1, first\nC-2\nC-3');
         await dialog.getByText('All 3 rows are valid.').waitFor();
@@ -121,7 +124,7 @@ function createTasks(way: WayOfUse): Task[] {
       goal: 3,
       walk: async (hand, page) => {
         await hand.open('Workflows');
-        await hand.press(rowOfClaims(page).getByRole('button', { name: 'Schedule' }));
+        await hand.press(locateClaimsRow(page).getByRole('button', { name: 'Schedule' }));
         const dialog = page.getByRole('dialog', { name: 'New schedule' });
         await hand.type(dialog.getByLabel('Name', { exact: true }), `Every night by ${way}`);
         await hand.type(dialog.getByLabel('CLAIM', { exact: true }), 'C-9');

@@ -41,8 +41,8 @@ describeInBrowser('steps that a model read from a video', () => {
     async () => {
       const api = await fixture.createApiClient();
       const { id: agentId } = (await api.get('/api/agents')).body.agents[0];
-      const statusOf = async () => (await api.get(`/api/agents/${agentId}`)).body.status;
-      await waitFor('the agent to be online', async () => (await statusOf()) === 'online', 60_000);
+      const readAgentStatus = async () => (await api.get(`/api/agents/${agentId}`)).body.status;
+      await waitFor('the agent to be online', async () => (await readAgentStatus()) === 'online', 60_000);
       const video = makeVideo();
       const { body } = await api.post('/api/uploads', { contentType: 'video/x-matroska', size: video.length });
       await fetch(body.uploadUrl, { method: body.method, headers: body.headers, body: video });

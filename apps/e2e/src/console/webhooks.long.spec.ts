@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser.
+// This test is long because it operates one page in a browser.
 // A short test of the same code: apps/standalone/src/webhooks/endpoints.spec.ts
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -52,11 +52,11 @@ describeInBrowser('the page of webhooks', () => {
 
     const row = page.getByTestId('webhook-endpoint').filter({ hasText: url });
     await row.getByText('job.failed').waitFor();
-    const act = async (name: string) => {
+    const chooseEndpointAction = async (name: string) => {
       await page.getByRole('button', { name: `Actions for ${url}` }).click();
       await page.getByRole('menuitem', { name }).click();
     };
-    await act('Send test');
+    await chooseEndpointAction('Send test');
     const delivery = page.getByTestId('webhook-delivery').filter({ hasText: 'webhook.test' }).first();
     await delivery.getByText('delivered').waitFor();
     new Webhook(secret).verify(received[0]!.body, received[0]!.headers);
@@ -72,7 +72,7 @@ describeInBrowser('the page of webhooks', () => {
     expect(received[1]!.headers['webhook-id']).toBe(received[0]!.headers['webhook-id']);
 
     status = 410;
-    await act('Send test');
+    await chooseEndpointAction('Send test');
     await waitFor('the test', () => received.length === 3);
     const api = await fixture.createApiClient();
     await waitFor('the endpoint to be turned off', async () => {
@@ -82,10 +82,10 @@ describeInBrowser('the page of webhooks', () => {
     await page.reload();
     await row.getByText('turned off: the receiver returned 410').waitFor();
     await row.getByText('disabled').waitFor();
-    await act('Turn on');
+    await chooseEndpointAction('Turn on');
     await row.getByText('enabled').waitFor();
 
-    await act('Delete');
+    await chooseEndpointAction('Delete');
     await page.getByRole('dialog', { name: 'Delete this endpoint?' }).getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No endpoints yet.').waitFor();
     await tab.close();

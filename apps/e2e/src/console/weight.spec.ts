@@ -24,17 +24,19 @@ describe('the pages of the console', () => {
     const manifest = JSON.parse(readFileSync(join(dist, '.vite/manifest.json'), 'utf8')) as Record<string, Chunk>;
     const entry = Object.keys(manifest).find((name) => manifest[name]!.isEntry)!;
     const loaded = new Set<string>();
-    const load = (name: string) => {
+    const addChunkAndImports = (name: string) => {
       if (loaded.has(name)) return;
       loaded.add(name);
-      manifest[name]!.imports?.forEach(load);
+      manifest[name]!.imports?.forEach(addChunkAndImports);
     };
-    load(entry);
-    load(module);
+    addChunkAndImports(entry);
+    addChunkAndImports(module);
     const chunks = [...loaded].map((name) => manifest[name]!);
-    const scripts = sum(chunks.map(({ file }) => sizeOf(file)));
-    const styles = sum([...new Set(chunks.flatMap(({ css = [] }) => css))].map(sizeOf));
-    process.stdout.write(`console: ${path} ${kilobytes(scripts)} of scripts, ${kilobytes(styles)} of styles\n`);
+    const scripts = sumSizes(chunks.map(({ file }) => readCompressedSize(file)));
+    const styles = sumSizes([...new Set(chunks.flatMap(({ css = [] }) => css))].map(readCompressedSize));
+    process.stdout.write(
+      `console: ${path} ${formatKilobytes(scripts)} of scripts, ${formatKilobytes(styles)} of styles\n`,
+    );
     expect(scripts).toBeLessThanOrEqual(maxBytes);
   });
 
@@ -48,15 +50,15 @@ describe('the pages of the console', () => {
 });
 
 /** Size of the file as it is sent: compressed, unless it is too small. */
-function sizeOf(file: string): number {
+function readCompressedSize(file: string): number {
   const compressed = statSync(join(dist, `${file}.br`), { throwIfNoEntry: false });
   return (compressed ?? statSync(join(dist, file))).size;
 }
 
-function sum(sizes: number[]): number {
+function sumSizes(sizes: number[]): number {
   return sizes.reduce((total, size) => total + size, 0);
 }
 
-function kilobytes(bytes: number): string {
+function formatKilobytes(bytes: number): string {
   return `${(bytes / 1000).toFixed(1)} kB`;
 }

@@ -1,4 +1,4 @@
-// This test is long because it walks one page in a browser.
+// This test is long because it operates one page in a browser.
 // A short test of the same code: apps/e2e/src/console/stories.spec.ts
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -24,19 +24,19 @@ describeInBrowser('the pages of workflows', () => {
   });
   afterAll(() => fixture?.end());
 
-  const make = async (body: object) => {
+  const createWorkflow = async (body: object) => {
     const created = await api.post('/api/workflows', { name: `W ${Date.now()}`, ...body });
     expect(created.status).toBe(201);
     return created.body.id as string;
   };
-  const read = async (id: string) => (await api.get(`/api/workflows/${id}`)).body;
+  const readWorkflow = async (id: string) => (await api.get(`/api/workflows/${id}`)).body;
 
   it('a workflow’s script, steps and variables are saved as one revision, which can be restored later', async () => {
-    const id = await make({ script: 'print("one")\n' });
+    const id = await createWorkflow({ script: 'print("one")\n' });
     const tab = await fixture.openSignedInTab(`/app/workflows/${id}`);
     const { page } = tab;
     const save = page.getByRole('button', { name: 'Save', exact: true });
-    await script(page).fill('print("two")');
+    await locateScriptField(page).fill('print("two")');
     await page.getByLabel('Names of variables').fill('PAYER, MONTH');
     await page.getByRole('button', { name: 'Add step' }).click();
     const dialog = page.getByRole('dialog', { name: 'New step' });
@@ -46,7 +46,7 @@ describeInBrowser('the pages of workflows', () => {
     await page.getByTestId('workflow-step').getByText('https://portal.example/').waitFor();
     await save.click();
     await page.getByText('Saved as revision 2.').waitFor();
-    expect(await read(id)).toMatchObject({
+    expect(await readWorkflow(id)).toMatchObject({
       revision: 2,
       script: 'print("two")',
       variables: ['PAYER', 'MONTH'],
@@ -63,17 +63,17 @@ describeInBrowser('the pages of workflows', () => {
     await page.getByRole('button', { name: 'Restore revision 1' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click();
     await page.getByText('Revision 1 is the current one again.').waitFor();
-    expect(await read(id)).toMatchObject({ revision: 3, script: 'print("one")\n', variables: [], steps: [] });
-    await script(page).getByText('print("one")').waitFor();
+    expect(await readWorkflow(id)).toMatchObject({ revision: 3, script: 'print("one")\n', variables: [], steps: [] });
+    await locateScriptField(page).getByText('print("one")').waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
   it('the page of a workflow shows both versions if two users save, and applies the chosen one', async () => {
-    const id = await make({ script: 'print("base")\n', description: 'old' });
+    const id = await createWorkflow({ script: 'print("base")\n', description: 'old' });
     const tab = await fixture.openSignedInTab(`/app/workflows/${id}`);
     const { page } = tab;
-    await script(page).fill('print("mine")');
+    await locateScriptField(page).fill('print("mine")');
     await api.post(`/api/workflows/${id}/save`, { script: 'print("theirs")\n', variables: ['THEIRS'] });
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     const conflict = page.getByRole('dialog', { name: 'Another user has changed this' });
@@ -83,7 +83,7 @@ describeInBrowser('the pages of workflows', () => {
     expect(await tab.findBarriers()).toEqual([]);
     await conflict.getByRole('button', { name: 'Keep mine' }).click();
     await page.getByText('Saved as revision 3.').waitFor();
-    expect(await read(id)).toMatchObject({ script: 'print("mine")', variables: ['THEIRS'] });
+    expect(await readWorkflow(id)).toMatchObject({ script: 'print("mine")', variables: ['THEIRS'] });
 
     await page.getByRole('button', { name: 'Edit details' }).click();
     const details = page.getByRole('dialog', { name: /^Edit / });
@@ -93,7 +93,7 @@ describeInBrowser('the pages of workflows', () => {
     await conflict.getByLabel('Description: theirs').getByText('theirs').waitFor();
     await conflict.getByRole('button', { name: 'Take theirs' }).click();
     await page.getByRole('heading', { level: 1, name: 'Renamed' }).waitFor();
-    expect(await read(id)).toMatchObject({ name: 'Renamed', description: 'theirs' });
+    expect(await readWorkflow(id)).toMatchObject({ name: 'Renamed', description: 'theirs' });
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
@@ -135,7 +135,7 @@ describeInBrowser('the pages of workflows', () => {
   });
 
   it('a batch accepts 5,000 rows, maps columns to variables, and lists each invalid row', async () => {
-    const id = await make({ name: 'Claims', script: 'print(1)\n', variables: ['PATIENT', 'PAYER'] });
+    const id = await createWorkflow({ name: 'Claims', script: 'print(1)\n', variables: ['PATIENT', 'PAYER'] });
     const tab = await fixture.openSignedInTab(`/app/workflows/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Batch' }).click();
@@ -143,7 +143,7 @@ describeInBrowser('the pages of workflows', () => {
     // Every fifth row is invalid, because it has one cell more than there are columns.
     const rows = Array.from({ length: 5000 }, (_, at) => `"Doe, <b>${at}</b>",Acme${at % 5 === 0 ? ',surplus' : ''}`);
     const csv = `Patient,payer\n${rows.join('\n')}\n`;
-    await dialog.getByLabel('CSV file').setInputFiles(fileOf('claims.csv', csv));
+    await dialog.getByLabel('CSV file').setInputFiles(buildCsvFile('claims.csv', csv));
     await dialog.getByRole('cell', { name: 'Doe, <b>0</b>' }).waitFor();
     expect(await dialog.getByLabel('PATIENT').inputValue()).toBe('Patient');
     expect(await dialog.getByLabel('PAYER').inputValue()).toBe('payer');
@@ -180,7 +180,7 @@ describeInBrowser('the pages of workflows', () => {
   });
 
   it('a run is launched only once even if the response is lost, without storing its variables in the browser', async () => {
-    const id = await make({ name: 'Once', script: 'print(1)\n', variables: ['SECRET'] });
+    const id = await createWorkflow({ name: 'Once', script: 'print(1)\n', variables: ['SECRET'] });
     const tab = await fixture.openSignedInTab(`/app/workflows/${id}`);
     const { page } = tab;
     let lost = 0;
@@ -207,7 +207,7 @@ describeInBrowser('the pages of workflows', () => {
   });
 
   it('concurrency keys can be set for a workflow and for a single run', async () => {
-    const id = await make({ name: 'Keyed', script: 'print(1)\n', variables: ['PAYER'] });
+    const id = await createWorkflow({ name: 'Keyed', script: 'print(1)\n', variables: ['PAYER'] });
     const tab = await fixture.openSignedInTab(`/app/workflows/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Edit details' }).click();
@@ -224,7 +224,7 @@ describeInBrowser('the pages of workflows', () => {
     expect(await tab.findBarriers()).toEqual([]);
     await details.getByRole('button', { name: 'Save' }).click();
     await page.getByText('portal:{{PAYER}} (2 at once)').waitFor();
-    expect((await read(id)).concurrencyKeys).toEqual([{ key: 'portal:{{PAYER}}', limit: 2 }]);
+    expect((await readWorkflow(id)).concurrencyKeys).toEqual([{ key: 'portal:{{PAYER}}', limit: 2 }]);
 
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Run Keyed' });
@@ -251,10 +251,10 @@ describeInBrowser('the pages of workflows', () => {
     'the pages of workflows are accessible and usable by the keyboard: $theme, $width px',
     async (appearance) => {
       const step = { id: 'a', type: 'fill', field: 'مرحبا <b>', value: 'x'.repeat(10_000) };
-      const id = await make({ name: `${'long'.repeat(40)} 🦷`, script: 'print(1)\n', steps: [step] });
+      const id = await createWorkflow({ name: `${'long'.repeat(40)} 🦷`, script: 'print(1)\n', steps: [step] });
       const tab = await fixture.openSignedInTab(`/app/workflows/${id}`, appearance);
       const { page } = tab;
-      await script(page).waitFor();
+      await locateScriptField(page).waitFor();
       expect(await tab.findBarriers()).toEqual([]);
       expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
       await page.getByRole('button', { name: 'Actions for step 1' }).press('Enter');
@@ -266,7 +266,7 @@ describeInBrowser('the pages of workflows', () => {
       await page.getByTestId('workflow-step').getByText('field Name').waitFor();
       await page.getByRole('button', { name: 'Save', exact: true }).press('Enter');
       await page.getByText('Saved as revision 2.').waitFor();
-      expect((await read(id)).steps).toEqual([{ ...step, field: 'Name' }]);
+      expect((await readWorkflow(id)).steps).toEqual([{ ...step, field: 'Name' }]);
       expect(tab.complaints).toEqual([]);
       await tab.close();
     },
@@ -274,11 +274,17 @@ describeInBrowser('the pages of workflows', () => {
 });
 
 const videoSteps = [
-  videoStep({ type: 'navigate', title: 'Open the portal', url: 'https://portal.example/', selectors: [], atMs: 0 }),
-  videoStep({ title: 'Open the claims', atMs: 2000, frame: 2, confidence: 0.4 }),
+  buildVideoStep({
+    type: 'navigate',
+    title: 'Open the portal',
+    url: 'https://portal.example/',
+    selectors: [],
+    atMs: 0,
+  }),
+  buildVideoStep({ title: 'Open the claims', atMs: 2000, frame: 2, confidence: 0.4 }),
 ];
 
-function videoStep(more: object): object {
+function buildVideoStep(more: object): object {
   const click = { type: 'click', title: '', url: '', selectors: ['aria/Claims'], value: '' };
   return { ...click, atMs: 1000, frame: 1, confidence: 0.9, ...more };
 }
@@ -294,10 +300,10 @@ function makeVideo(folder: string): { name: string; mimeType: string; buffer: Bu
   return { name: 'film.mkv', mimeType: 'video/x-matroska', buffer: readFileSync(file) };
 }
 
-function script(page: Page) {
+function locateScriptField(page: Page) {
   return page.getByRole('textbox', { name: 'Script' });
 }
 
-function fileOf(name: string, text: string) {
+function buildCsvFile(name: string, text: string) {
   return { name, mimeType: 'text/csv', buffer: Buffer.from(text) };
 }

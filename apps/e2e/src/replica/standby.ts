@@ -17,7 +17,7 @@ export class Standby {
 
   /** Copies the files of a running Postgres of this machine, and starts the copy with the same program and user. */
   static async start(primaryUrl: string): Promise<Standby> {
-    const primary = await connect(primaryUrl);
+    const primary = await connectTo(primaryUrl);
     const { rows } = await primary.query<{ data: string; pid: number }>(
       `SELECT current_setting('data_directory') AS data, pg_backend_pid() AS pid`,
     );
@@ -52,7 +52,7 @@ export class Standby {
   }
 
   async run<Row extends object>(sql: string): Promise<Row[]> {
-    const client = await connect(this.url);
+    const client = await connectTo(this.url);
     try {
       return (await client.query<Row>(sql)).rows;
     } finally {
@@ -70,7 +70,7 @@ export class Standby {
   }
 }
 
-async function connect(connectionString: string): Promise<Client> {
+async function connectTo(connectionString: string): Promise<Client> {
   const client = new Client({ connectionString });
   client.on('error', () => undefined);
   await client.connect();

@@ -33,14 +33,15 @@ describe('the SDK package, installed as a user does', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-sdk-'));
-    // Not synchronous: in a blocked process, connections that the service closes would still look usable.
+    // The program is not run synchronously, because a blocked process would not notice connections that the service
+    // closes.
     const packed = await runProgram(process.execPath, [join(root, 'libs/sdk/pack.mjs'), join(folder, 'packed')]);
     process.stdout.write(packed.stdout);
     const tarball = readdirSync(join(folder, 'packed')).find((name) => name.endsWith('.tgz'))!;
     mkdirSync(join(folder, 'user'));
     const install = ['install', '--offline', '--no-audit', '--no-fund', '--silent', `../packed/${tarball}`];
     await runProgram('npm', install, { cwd: join(folder, 'user') });
-    writeFileSync(join(folder, 'user/examples.mts'), examples());
+    writeFileSync(join(folder, 'user/examples.mts'), extractReadmeExamples());
 
     practice = await openPracticeOrganization();
     await createExampleData(practice.api);
@@ -48,21 +49,21 @@ describe('the SDK package, installed as a user does', () => {
     const [email, password] = practice.admin;
     base = practice.address;
     api = new HttpClient(base).withKey(apiKey);
-    exampleInputs = { baseUrl: base, apiKey, email, password, ...webhook(), ...bundles() };
+    exampleInputs = { baseUrl: base, apiKey, email, password, ...buildSignedWebhook(), ...buildTwoBundles() };
   });
   afterAll(async () => {
     await removeAllAgents(practice.api);
     await rm(folder, { recursive: true, force: true });
   });
 
-  const tsc = (...args: string[]) =>
+  const runTypeScriptCompiler = (...args: string[]) =>
     spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '--ignoreConfig', ...args], {
       cwd: join(folder, 'user'),
       encoding: 'utf8',
     }).stdout;
   const strict = ['--strict', '--target', 'es2022', '--module', 'nodenext'];
   const ofNode = ['--typeRoots', join(root, 'node_modules/@types'), '--types', 'node', '--lib', 'es2023'];
-  const online = () =>
+  const waitUntilAgentOnline = () =>
     waitFor(
       'an agent to be online',
       async () => (await api.get('/api/agents?status=online')).body.agents.length > 0,
@@ -70,18 +71,18 @@ describe('the SDK package, installed as a user does', () => {
     );
 
   it('the SDK has types that compile in Node and in browsers, as ES and as CommonJS modules', () => {
-    expect(tsc(...strict, ...ofNode, '--skipLibCheck', '--outDir', 'built', 'examples.mts')).toBe('');
-    expect(tsc(...strict, '--lib', 'es2023,dom,dom.iterable', '--noEmit', 'examples.mts')).toBe('');
+    expect(runTypeScriptCompiler(...strict, ...ofNode, '--skipLibCheck', '--outDir', 'built', 'examples.mts')).toBe('');
+    expect(runTypeScriptCompiler(...strict, '--lib', 'es2023,dom,dom.iterable', '--noEmit', 'examples.mts')).toBe('');
     const common =
       "import { Muster, type Job } from '@muster/sdk';\nconst wait = (m: Muster): Promise<Job> => m.jobs.wait('');\n";
     writeFileSync(join(folder, 'user/common.cts'), `${common}export const wrong: number = wait;\n`);
-    expect(tsc(...strict, ...ofNode, '--skipLibCheck', '--noEmit', 'common.cts')).toMatch(/TS2322/);
+    expect(runTypeScriptCompiler(...strict, ...ofNode, '--skipLibCheck', '--noEmit', 'common.cts')).toMatch(/TS2322/);
     writeFileSync(join(folder, 'user/common.cts'), `${common}export = wait;\n`);
-    expect(tsc(...strict, ...ofNode, '--skipLibCheck', '--noEmit', 'common.cts')).toBe('');
+    expect(runTypeScriptCompiler(...strict, ...ofNode, '--skipLibCheck', '--noEmit', 'common.cts')).toBe('');
   });
 
   it('every example of the SDK’s README runs in Node', async () => {
-    await online();
+    await waitUntilAgentOnline();
     writeFileSync(
       join(folder, 'user/run.mjs'),
       `import { examples } from './built/examples.mjs';\nawait examples(${JSON.stringify(exampleInputs)});\n`,
@@ -97,7 +98,7 @@ describe('the SDK package, installed as a user does', () => {
   });
 
   itInBrowser('every example of the SDK’s README runs in Chromium with the session of the browser', async () => {
-    await online();
+    await waitUntilAgentOnline();
     const { outputFiles } = buildSync({
       entryPoints: [join(folder, 'user/built/examples.mjs')],
       bundle: true,
@@ -116,7 +117,7 @@ describe('the SDK package, installed as a user does', () => {
         route.fulfill({ contentType: 'text/html', body: `<script>${outputFiles[0]!.text}</script>` }),
       );
       await page.goto(`${base}/an-application`);
-      const input = JSON.stringify({ ...exampleInputs, baseUrl: '', ...webhook() });
+      const input = JSON.stringify({ ...exampleInputs, baseUrl: '', ...buildSignedWebhook() });
       await page.evaluate(`page.examples(${input})`);
       expect(output.join('\n')).toContain('claim C-1042');
     } finally {
@@ -126,7 +127,7 @@ describe('the SDK package, installed as a user does', () => {
 });
 
 /** Returns a module that runs all examples of the README in one function, whose parameters are the examples' inputs. */
-function examples(): string {
+function extractReadmeExamples(): string {
   const readme = readFileSync(join(root, 'libs/sdk/package/README.md'), 'utf8');
   const lines = [...readme.matchAll(/```ts\n([^]*?)```/g)].flatMap(([, block]) => block!.split('\n'));
   const imports = lines.filter((line) => line.startsWith('import '));
@@ -143,7 +144,7 @@ function examples(): string {
   ].join('\n');
 }
 
-function webhook() {
+function buildSignedWebhook() {
   const key = randomBytes(32);
   const body = JSON.stringify({ type: 'job.completed', timestamp: new Date().toISOString(), data: { sequence: 1 } });
   const [id, timestamp] = ['msg_1', String(Math.floor(Date.now() / 1000))];
@@ -152,11 +153,11 @@ function webhook() {
   return { secret: `whsec_${key.toString('base64')}`, delivery: [body, headers] };
 }
 
-function bundles() {
-  const bundleOf = (text: string) => ({
+function buildTwoBundles() {
+  const buildBundle = (text: string) => ({
     zip: packWithPython({ 'claims.py': text }).toString('base64'),
     files: [{ path: 'claims.py', size: text.length, sha256: createHash('sha256').update(text).digest('hex') }],
   });
-  const [first, second] = [bundleOf('version = 1\n'), bundleOf('version = 2\n')];
+  const [first, second] = [buildBundle('version = 1\n'), buildBundle('version = 2\n')];
   return { firstZip: first.zip, files: first.files, secondZip: second.zip, secondFiles: second.files };
 }

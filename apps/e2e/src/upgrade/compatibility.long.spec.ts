@@ -45,40 +45,44 @@ describe('this version next to the last release', () => {
     const load = { isOn: true };
     const launching = launchWhile(load, marks);
     try {
-      await progress();
-      const [first] = await jobsPage('');
+      await waitForMoreRuns();
+      const [first] = await readJobsPage('');
 
       // The apps of the last release run on the new schema.
       await migrateDatabase(stage.fixture.stack.databaseUrl);
-      await progress();
+      await waitForMoreRuns();
 
-      await replace('dispatcher', root);
-      await progress();
+      await replaceService('dispatcher', root);
+      await waitForMoreRuns();
 
-      await replace('dispatcher', release.folder);
-      await replace('gateway', root);
+      await replaceService('dispatcher', release.folder);
+      await replaceService('gateway', root);
       // The cookie of the last release's gateway is still valid, and so is its cursor.
-      expect(await jobsPage(first!.cursor)).not.toContainEqual(expect.objectContaining({ id: first!.id }));
-      await progress();
+      expect(await readJobsPage(first!.cursor)).not.toContainEqual(expect.objectContaining({ id: first!.id }));
+      await waitForMoreRuns();
 
-      for (const app of ['dispatcher', 'ingest', 'scheduler', 'metering'] as const) await replace(app, root);
-      await progress();
+      for (const app of ['dispatcher', 'ingest', 'scheduler', 'metering'] as const) await replaceService(app, root);
+      await waitForMoreRuns();
 
       // Returns to the apps of the last release, which find the rows and messages of the new apps.
       for (const app of ['metering', 'scheduler', 'ingest', 'dispatcher', 'gateway'] as const) {
-        await replace(app, release.folder);
-        await progress(1);
+        await replaceService(app, release.folder);
+        await waitForMoreRuns(1);
       }
-      for (const app of stage.services.keys()) await replace(app, root);
-      await progress();
+      for (const app of stage.services.keys()) await replaceService(app, root);
+      await waitForMoreRuns();
     } finally {
       load.isOn = false;
     }
     await launching;
-    await waitFor('all jobs and messages to finish', () => isServiceQuiet(stage.fixture), 120_000).catch(explain);
+    await waitFor('all jobs and messages to finish', () => isServiceQuiet(stage.fixture), 120_000).catch(
+      throwWithSeedAndState,
+    );
     await replaceWorkers();
     for (let n = 0; n < 2 * stage.workers.length; n += 1) await launchOne(marks);
-    await waitFor('the jobs of the new workers', () => isServiceQuiet(stage.fixture), 120_000).catch(explain);
+    await waitFor('the jobs of the new workers', () => isServiceQuiet(stage.fixture), 120_000).catch(
+      throwWithSeedAndState,
+    );
 
     const starts = readFileSync(marks, 'utf8')
       .trim()
@@ -95,7 +99,7 @@ describe('this version next to the last release', () => {
     while (load.isOn) {
       // Limits the number of queued runs, so that each phase of the upgrade has runs of the version before and of the
       // version after it.
-      await waitFor('less waiting runs', async () => launched - (await ended()) < 8, 60_000);
+      await waitFor('less waiting runs', async () => launched - (await countEndedJobs()) < 8, 60_000);
       await launchOne(marks);
     }
   }
@@ -107,7 +111,7 @@ describe('this version next to the last release', () => {
     launched += 1;
   }
 
-  async function ended(): Promise<number> {
+  async function countEndedJobs(): Promise<number> {
     const rows = await stage.fixture.query<{ n: number }>(
       'SELECT count(*)::int AS n FROM job WHERE finished_at IS NOT NULL',
     );
@@ -115,20 +119,20 @@ describe('this version next to the last release', () => {
   }
 
   /** Waits until further runs were launched and ended. */
-  async function progress(runs = runsBetween): Promise<void> {
-    const target = { launched: launched + runs, ended: (await ended()) + runs };
+  async function waitForMoreRuns(runs = runsBetween): Promise<void> {
+    const target = { launched: launched + runs, ended: (await countEndedJobs()) + runs };
     await waitFor(
       'further runs',
-      async () => launched >= target.launched && (await ended()) >= target.ended,
+      async () => launched >= target.launched && (await countEndedJobs()) >= target.ended,
       90_000,
-    ).catch(explain);
+    ).catch(throwWithSeedAndState);
   }
 
   /**
    * Stops an app as a rollout does, and starts that of another version. First the app gets no new requests, and then it
    * is stopped; in between it answers those that are on their way.
    */
-  async function replace(app: ServiceApp, by: string): Promise<void> {
+  async function replaceService(app: ServiceApp, by: string): Promise<void> {
     stage.network.apps.set(app, []);
     await sleep(preStopMs);
     expect(await stage.services.get(app)!.end('SIGTERM')).toBe(0);
@@ -143,7 +147,7 @@ describe('this version next to the last release', () => {
     }
   }
 
-  async function jobsPage(cursor: string): Promise<{ id: string; cursor: string }[]> {
+  async function readJobsPage(cursor: string): Promise<{ id: string; cursor: string }[]> {
     const { body } = await stage.requestUntilAccepted(
       'GET',
       `/api/jobs?limit=2${cursor && `&cursor=${cursor}`}`,
@@ -152,7 +156,7 @@ describe('this version next to the last release', () => {
     return body.jobs.map(({ id }: { id: string }) => ({ id, cursor: body.nextCursor }));
   }
 
-  async function explain(error: Error): Promise<never> {
+  async function throwWithSeedAndState(error: Error): Promise<never> {
     throw new Error(`${error.message} (seed ${random.seed})\n${await stage.describeState()}`);
   }
 });

@@ -47,8 +47,8 @@ describe('a rolling restart', () => {
     async (app) => {
       replicas.push(await stage.startReplica(app));
       // The launch delay without a restart is measured first, because it depends on the machine that runs the test.
-      const undisturbed = Math.max(...(await delaysDuring(() => sleep(4000))));
-      const delays = await delaysDuring(async () => {
+      const undisturbed = Math.max(...(await measureDelaysDuring(() => sleep(4000))));
+      const delays = await measureDelaysDuring(async () => {
         for (let n = 0; n < restarts; n += 1) await restartOldest(app);
         await sleep(2000);
       });
@@ -60,7 +60,7 @@ describe('a rolling restart', () => {
   );
 
   /** Launches runs during the work. Returns the delay of each; none of their requests may have failed. */
-  async function delaysDuring(work: () => Promise<void>): Promise<number[]> {
+  async function measureDelaysDuring(work: () => Promise<void>): Promise<number[]> {
     const load: Load = { isOn: true, launched: [], failures: [] };
     const launching = launchWhile(load);
     await work().finally(() => (load.isOn = false));
@@ -68,7 +68,7 @@ describe('a rolling restart', () => {
     await waitFor('all runs to end', () => isServiceQuiet(stage.fixture), 60_000);
     expect(load.failures).toEqual([]);
     expect(load.launched.length).toBeGreaterThan(5);
-    const delays = await delaysOf(load.launched);
+    const delays = await readStartDelays(load.launched);
     expect(delays).toHaveLength(load.launched.length);
     return delays;
   }
@@ -105,7 +105,7 @@ describe('a rolling restart', () => {
   }
 
   /** Milliseconds from the launch of each run to its start on its machine. */
-  async function delaysOf(jobIds: string[]): Promise<number[]> {
+  async function readStartDelays(jobIds: string[]): Promise<number[]> {
     const rows = await stage.fixture.query<{ id: string; at: string }>(
       'SELECT id, EXTRACT(epoch FROM queued_at) * 1000 AS at FROM job WHERE id = ANY($1)',
       [jobIds],

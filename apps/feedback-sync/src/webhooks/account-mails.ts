@@ -18,7 +18,7 @@ export class AccountMails {
   ) {}
 
   /** Sends the mail of a link. Throws if that failed and another attempt may succeed. */
-  async send(linkId: string): Promise<void> {
+  async sendMail(linkId: string): Promise<void> {
     const { smtpUrl, smtpFrom } = this.smtp;
     if (!smtpUrl) return this.logger.warn('no mail was sent, because no mail relay is configured (SMTP_URL)');
     // The sender of a request chooses its Host header, so that header never becomes the address of a link.

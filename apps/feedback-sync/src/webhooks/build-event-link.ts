@@ -13,7 +13,7 @@ export function buildEventLink(
   event: Linked,
 ): NotifiedEvent['link'] {
   const { type, data, subjectId, endpointId, recipient } = event;
-  const questionId = questionOf(event);
+  const questionId = findAnswerableQuestion(event);
   if (questionId && isInAudienceOfQuestion((data['to'] ?? []) as string[], recipient)) {
     const token = signAnswerLink(keyRing, { questionId, channelId: endpointId, recipient });
     return { text: 'Answer', url: `${address}/a/${token}` };
@@ -23,7 +23,7 @@ export function buildEventLink(
 }
 
 /** Returns the question that an event asks its recipient to answer; null if there is none or no recipient. */
-function questionOf({ type, data, subjectId, recipient }: Linked): string | null {
+function findAnswerableQuestion({ type, data, subjectId, recipient }: Linked): string | null {
   if (recipient === '') return null;
   if (type === 'question.asked') return subjectId;
   const subject = data['subject'] as { type: string; id: string } | undefined;

@@ -33,6 +33,6 @@ export class WebhooksProcessor extends QueueProcessor {
 
   @HandlesJob('webhooks', 'send-account-mail')
   async sendAccountMail({ linkId }: LinkPayload): Promise<void> {
-    await this.mails.send(linkId);
+    await this.mails.sendMail(linkId);
   }
 }

@@ -25,13 +25,13 @@ describe('client pricing', () => {
   });
   afterAll(() => harness.close());
 
-  const rows = <T extends object>(sql: string, values: unknown[] = []) =>
+  const queryRows = <T extends object>(sql: string, values: unknown[] = []) =>
     harness.db.query<T & object>('system', sql, values);
 
   /** Creates a job whose steps have this metadata, in this order. */
-  async function jobWith(...metadata: (object | null)[]): Promise<string> {
+  async function makeRun(...metadata: (object | null)[]): Promise<string> {
     const { id } = await makeJob(harness.db, { organizationId: tenant.organizationId, status: 'completed' });
-    await rows(
+    await queryRows(
       `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key, metadata)
        SELECT $1, n, $2, 'passed', 1, m FROM unnest($3::jsonb[]) WITH ORDINALITY AS s (m, n)`,
       [id, tenant.organizationId, metadata.map((each) => each && JSON.stringify(each))],
@@ -49,11 +49,11 @@ describe('client pricing', () => {
     client.post(`${path}/backfill`, { job_id, ...more });
   const setModel = (model: object, client: HttpClient = tenant.as.admin) =>
     client.put(`${path}/${tenant.organizationId}`, model);
-  const recordsOf = (jobId: string) => rows('SELECT id FROM billing_metric WHERE job_id = $1', [jobId]);
+  const readMetrics = (jobId: string) => queryRows('SELECT id FROM billing_metric WHERE job_id = $1', [jobId]);
 
   it('a billing backfill counts each claim once per NPI and charges every started block of claims', async () => {
     const many = Array.from({ length: 51 }, (_, at) => claim('1000000001', `C-${at}`));
-    const id = await jobWith(...many, claim('1000000002', 'C-0'), claim('1000000001', 'C-7'), null, { type: 'other' });
+    const id = await makeRun(...many, claim('1000000002', 'C-0'), claim('1000000001', 'C-7'), null, { type: 'other' });
     const { status, body } = await backfill(id, { create_default_model: true });
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -143,7 +143,7 @@ describe('client pricing', () => {
       },
     ],
   ])('a billing backfill counts %s', async (_, metadata, figures) => {
-    const { status, body } = await backfill(await jobWith(...metadata), { create_default_model: true });
+    const { status, body } = await backfill(await makeRun(...metadata), { create_default_model: true });
     expect([status, body]).toEqual([200, expect.objectContaining(figures)]);
   });
 
@@ -178,7 +178,7 @@ describe('client pricing', () => {
   ])('a billing backfill charges %s', async (_, model, charge_breakdown, figures) => {
     const put = await setModel(model);
     expect([put.status, put.body]).toEqual([200, { minimumUsd: 0, ...model }]);
-    const { body } = await backfill(await jobWith(claim('1', 'A'), claim('1', 'B'), claim('2', 'A')));
+    const { body } = await backfill(await makeRun(claim('1', 'A'), claim('1', 'B'), claim('2', 'A')));
     expect(body).toMatchObject(figures);
     expect(body.charge_breakdown).toEqual(charge_breakdown);
   });
@@ -202,8 +202,8 @@ describe('client pricing', () => {
   });
 
   it('a billing backfill that is not possible reports the reason and stores no billing record', async () => {
-    const id = await jobWith(claim('1', 'A'));
-    const without = await jobWith(null, { type: 'other', npi: '1' }, select(null));
+    const id = await makeRun(claim('1', 'A'));
+    const without = await makeRun(null, { type: 'other', npi: '1' }, select(null));
     for (const [answer, status, code] of [
       [await backfill('no-uuid'), 400, 'invalid_payload'],
       [await backfill(id, { force: 'yes' }), 400, 'invalid_payload'],
@@ -222,31 +222,31 @@ describe('client pricing', () => {
     ] as const) {
       expect((await backfill(id, {}, client)).status).toBe(status);
     }
-    expect(await recordsOf(id)).toEqual([]);
-    expect(await rows('SELECT FROM billing_metric_step WHERE organization_id = $1', [tenant.organizationId])).toEqual(
-      [],
-    );
+    expect(await readMetrics(id)).toEqual([]);
+    expect(
+      await queryRows('SELECT FROM billing_metric_step WHERE organization_id = $1', [tenant.organizationId]),
+    ).toEqual([]);
   });
 
   it('concurrent backfills of a job create one billing record, which only a forced backfill replaces', async () => {
-    const id = await jobWith(claim('1', 'A'));
+    const id = await makeRun(claim('1', 'A'));
     const answers = await Promise.all(Array.from({ length: 8 }, () => backfill(id, { create_default_model: true })));
     const statuses = answers.map(({ status, body }) => `${status} ${body.code ?? ''}`).sort();
     expect(statuses).toEqual(['200 ', ...Array<string>(7).fill('409 billing_record_exists')]);
     const first = answers.find(({ status }) => status === 200)!.body.metric_id;
-    expect(await recordsOf(id)).toEqual([{ id: first }]);
+    expect(await readMetrics(id)).toEqual([{ id: first }]);
     const [one, other] = await Promise.all([backfill(id, { force: true }), backfill(id, { force: true })]);
     for (const { status, body } of [one, other]) expect([status, body.replaced_existing]).toEqual([200, true]);
-    const [record] = await recordsOf(id);
+    const [record] = await readMetrics(id);
     expect([one.body.metric_id, other.body.metric_id]).toContainEqual((record as { id: string }).id);
-    expect(await rows('SELECT FROM billing_metric_step WHERE metric_id = $1', [first])).toEqual([]);
+    expect(await queryRows('SELECT FROM billing_metric_step WHERE metric_id = $1', [first])).toEqual([]);
     expect(
-      await rows("SELECT FROM audit_entry WHERE action = 'client_pricing.backfill' AND target_id = $1", [id]),
+      await queryRows("SELECT FROM audit_entry WHERE action = 'client_pricing.backfill' AND target_id = $1", [id]),
     ).toHaveLength(3);
   });
 
   it('a billing backfill that waits for a change of the pricing model charges by the new model', async () => {
-    const id = await jobWith(claim('1', 'A'));
+    const id = await makeRun(claim('1', 'A'));
     await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 });
     const values = [tenant.organizationId];
     const [answer] = await runBehindLock(
@@ -259,7 +259,7 @@ describe('client pricing', () => {
   });
 
   it('an admin has access to the client pricing of their own organization, a super_admin to all of it', async () => {
-    const id = await jobWith(claim('1', 'A'));
+    const id = await makeRun(claim('1', 'A'));
     const other = await harness.makeTenant();
     expect((await backfill(id, { create_default_model: true }, other.as.admin)).body.code).toBe('job_not_found');
     expect((await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 }, other.as.admin)).status).toBe(404);
@@ -271,22 +271,22 @@ describe('client pricing', () => {
     const steps = `${path}/metrics/${created.body.metric_id}/steps`;
     expect((await other.as.admin.get(steps)).status).toBe(404);
     expect((await other.as.super_admin.get(steps)).body.steps).toHaveLength(1);
-    const metricsOf = async (client: HttpClient, query: string) =>
+    const listMetricIds = async (client: HttpClient, query: string) =>
       (await client.get(`${path}/metrics?${query}`)).body.metrics.map(
         ({ metric_id }: { metric_id: string }) => metric_id,
       );
-    expect(await metricsOf(other.as.admin, `jobId=${id}`)).toEqual([]);
-    expect(await metricsOf(other.as.admin, `organizationId=${tenant.organizationId}`)).toEqual([]);
-    expect(await metricsOf(tenant.as.admin, `jobId=${id}`)).toEqual([created.body.metric_id]);
-    expect(await metricsOf(other.as.super_admin, `jobId=${id}`)).toEqual([created.body.metric_id]);
+    expect(await listMetricIds(other.as.admin, `jobId=${id}`)).toEqual([]);
+    expect(await listMetricIds(other.as.admin, `organizationId=${tenant.organizationId}`)).toEqual([]);
+    expect(await listMetricIds(tenant.as.admin, `jobId=${id}`)).toEqual([created.body.metric_id]);
+    expect(await listMetricIds(other.as.super_admin, `jobId=${id}`)).toEqual([created.body.metric_id]);
   });
 
   it('billing records are listed by the organization’s days, with the pricing model that they were charged by', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
-    const id = await jobWith(claim('1', 'A'));
+    const id = await makeRun(claim('1', 'A'));
     const { body } = await backfill(id, { create_default_model: true });
     await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 });
-    // In Auckland, the organization’s time zone, this is 11 January.
+    // In Auckland, the organization’s time zone, this time is on 11 January.
     const at = '2026-01-10T11:30:00.000Z';
     const metricId = smallestIdAt(new Date(at));
     const owner = new Client({ connectionString: harness.databaseUrl });
@@ -296,30 +296,30 @@ describe('client pricing', () => {
     await owner.query('UPDATE billing_metric SET id = $2, computed_at = $3 WHERE id = $1', [...values, at]);
     await owner.query('UPDATE billing_metric_step SET metric_id = $2 WHERE metric_id = $1', values);
     await owner.end();
-    const list = (query: string) => tenant.as.admin.get(`${path}/metrics?${query}`);
+    const listMetrics = (query: string) => tenant.as.admin.get(`${path}/metrics?${query}`);
     const { success: _, replaced_existing: __, ...figures } = body;
-    expect((await list('from=2026-01-11&to=2026-01-11')).body).toEqual({
+    expect((await listMetrics('from=2026-01-11&to=2026-01-11')).body).toEqual({
       metrics: [{ ...figures, metric_id: metricId, job_id: id, computed_from: 'claim_result', computed_at: at }],
       nextCursor: null,
     });
-    expect((await list('to=2026-01-10')).body.metrics).toEqual([]);
-    expect((await list('from=2026-01-12')).body.metrics).toEqual([]);
+    expect((await listMetrics('to=2026-01-10')).body.metrics).toEqual([]);
+    expect((await listMetrics('from=2026-01-12')).body.metrics).toEqual([]);
     for (const query of ['from=2026-02-31', 'from=2026-01-02&to=2026-01-01', 'jobId=7', 'to=2026-01-01T00:00:00Z']) {
-      expect((await list(query)).status).toBe(400);
+      expect((await listMetrics(query)).status).toBe(400);
     }
   });
 
   it('the list of client pricing metrics contains each metric once over all its pages', async () => {
     const created: string[] = [];
     for (const name of ['1', '2'])
-      created.unshift((await backfill(await jobWith(claim(name, 'A')), { create_default_model: true })).body.metric_id);
+      created.unshift((await backfill(await makeRun(claim(name, 'A')), { create_default_model: true })).body.metric_id);
     const first = (await tenant.as.admin.get(`${path}/metrics?limit=1`)).body;
     const second = (await tenant.as.admin.get(`${path}/metrics?limit=1&cursor=${first.nextCursor}`)).body;
     expect([...first.metrics, ...second.metrics].map(({ metric_id: id }) => id)).toEqual(created);
   });
 
   it('a backfill reports organization_unresolved if the organization of its job does not exist', async () => {
-    const id = await jobWith(claim('1', 'A'));
+    const id = await makeRun(claim('1', 'A'));
     // Foreign keys prevent this state, so the database owner disables them for this session.
     const owner = new Client({ connectionString: harness.databaseUrl });
     await owner.connect();
@@ -333,8 +333,8 @@ describe('client pricing', () => {
 
   it('a billing backfill handles a job with many thousands of NPIs', async () => {
     const count = chooseSize('CLIENT_PRICING_NPIS', { short: 20_000, long: 100_000 });
-    const id = await jobWith();
-    await rows(
+    const id = await makeRun();
+    await queryRows(
       `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key, metadata)
        SELECT $1, n, $2, 'passed', 1, jsonb_build_object('type', 'claim_result', 'npi', n::text, 'claim_id', 'C')
        FROM generate_series(1, $3::int) n`,

@@ -22,7 +22,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 /** Returns the memory in use after a garbage collection, in bytes. */
-function usedMemoryBytes(): number {
+function measureUsedMemory(): number {
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
@@ -38,10 +38,10 @@ describe('the feedback export', () => {
   });
   afterAll(() => harness.close());
 
-  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
-  const read = (query: string) => adminTenant.as.super_admin.get(`${path}${query}`);
+  const querySql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+  const requestExport = (query: string) => adminTenant.as.super_admin.get(`${path}${query}`);
   /** Returns the rows of a CSV response as objects by column name. */
-  const rowsOf = (text: string) => {
+  const parseCsvRows = (text: string) => {
     const records: string[][] = [];
     let cells: string[] = [];
     for (const [, quoted, plain, end] of text
@@ -93,7 +93,7 @@ describe('the feedback export', () => {
     for (const [text] of texts) {
       expect((await sendReport(tenant.api, { ...wish, title: text, description: text })).status).toBe(201);
     }
-    const rows = rowsOf((await read('?organization=Cells')).text);
+    const rows = parseCsvRows((await requestExport('?organization=Cells')).text);
     expect(rows.map(({ title }) => title)).toEqual(texts.map(([, escaped]) => escaped));
     expect(rows.map(({ description }) => description)).toEqual(texts.map(([, escaped]) => escaped));
   });
@@ -106,26 +106,27 @@ describe('the feedback export', () => {
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: vm });
     const first = (await sendReport(tenant.as.member, { ...wish, agentId })).body.id;
     const second = (await sendReport(tenant.api, { type: 'bug_report', title: 'b', description: 'b' })).body.id;
-    await sql(`UPDATE feedback_submission SET created_at = '2026-03-02T11:00Z' WHERE id = $1`, [second]);
-    await sql(`UPDATE feedback_link SET external_url = 'https://x/' || tracker WHERE submission_id = $1`, [first]);
+    await querySql(`UPDATE feedback_submission SET created_at = '2026-03-02T11:00Z' WHERE id = $1`, [second]);
+    await querySql(`UPDATE feedback_link SET external_url = 'https://x/' || tracker WHERE submission_id = $1`, [first]);
     await tenant.as.admin.patch(`/api/feedback-submissions/${second}`, { status: 'closed' });
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
-    const ids = async (query: string) => rowsOf((await read(`?${query}`)).text).map(({ id }) => id);
+    const exportIds = async (query: string) =>
+      parseCsvRows((await requestExport(`?${query}`)).text).map(({ id }) => id);
     const inOrganization = `organization=${encodeURIComponent(name)}`;
-    expect(await ids(inOrganization)).toEqual([first, second]);
-    expect(await ids(`organization=${organizationId.toUpperCase()}`)).toEqual([first, second]);
-    expect(await ids(`${inOrganization}&type=bug_report`)).toEqual([second]);
-    expect(await ids(`${inOrganization}&status=received`)).toEqual([first]);
-    expect(await ids(`vm=${encodeURIComponent(vm)}`)).toEqual([first]);
-    expect(await ids(`vm=${agentId}`)).toEqual([first]);
-    expect(await ids(`${inOrganization}&from=2026-03-03&to=2026-03-03`)).toEqual([second]);
-    expect(await ids(`${inOrganization}&to=2026-03-02T11:00:00.000Z`)).toEqual([second]);
-    expect(await ids(`${inOrganization}&from=2026-03-04`)).toEqual([first]);
-    expect(await ids('organization=nobody')).toEqual([]);
-    expect(await ids('vm=nobody')).toEqual([]);
-    expect((await read('?from=never')).status).toBe(400);
-    expect((await read('?type=never')).status).toBe(400);
-    const [row] = rowsOf((await read(`?vm=${agentId}`)).text);
+    expect(await exportIds(inOrganization)).toEqual([first, second]);
+    expect(await exportIds(`organization=${organizationId.toUpperCase()}`)).toEqual([first, second]);
+    expect(await exportIds(`${inOrganization}&type=bug_report`)).toEqual([second]);
+    expect(await exportIds(`${inOrganization}&status=received`)).toEqual([first]);
+    expect(await exportIds(`vm=${encodeURIComponent(vm)}`)).toEqual([first]);
+    expect(await exportIds(`vm=${agentId}`)).toEqual([first]);
+    expect(await exportIds(`${inOrganization}&from=2026-03-03&to=2026-03-03`)).toEqual([second]);
+    expect(await exportIds(`${inOrganization}&to=2026-03-02T11:00:00.000Z`)).toEqual([second]);
+    expect(await exportIds(`${inOrganization}&from=2026-03-04`)).toEqual([first]);
+    expect(await exportIds('organization=nobody')).toEqual([]);
+    expect(await exportIds('vm=nobody')).toEqual([]);
+    expect((await requestExport('?from=never')).status).toBe(400);
+    expect((await requestExport('?type=never')).status).toBe(400);
+    const [row] = parseCsvRows((await requestExport(`?vm=${agentId}`)).text);
     expect(row).toMatchObject({
       organization: name,
       vm,
@@ -137,19 +138,19 @@ describe('the feedback export', () => {
 
   describe('a large feedback export', () => {
     const organization = newId();
-    const open = (): Promise<IncomingMessage> =>
+    const openExport = (): Promise<IncomingMessage> =>
       new Promise((resolve, reject) => {
         const url = `${harness.url}${path}?organization=${organization}`;
         get(url, { headers: adminTenant.as.super_admin.headers, agent: false }, resolve).on('error', reject);
       });
     let read = 0;
-    const pages = () => read;
+    const countReadPages = () => read;
 
     beforeAll(async () => {
       await makeOrganization(harness.db, { id: organization, name: organization });
       const step = 10_000;
       for (let from = 0; from < manyRows; from += step) {
-        await sql(
+        await querySql(
           `INSERT INTO feedback_submission (id, organization_id, type, title, description, reporter_id)
            SELECT ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1, 'bug_report', 'Number ' || n,
              repeat('=text with "quotes", ', 100), 'key'
@@ -169,14 +170,14 @@ describe('the feedback export', () => {
 
     it('a large feedback export starts to send rows early and is not buffered in memory', async () => {
       const began = performance.now();
-      const response = await open();
+      const response = await openExport();
       let [bytes, lines, firstMs] = [0, 0, 0];
       const heapSizes: number[] = [];
       for await (const chunk of response as AsyncIterable<Buffer>) {
         firstMs ||= performance.now() - began;
         bytes += chunk.length;
         for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) lines += 1;
-        if (lines > (manyRows / 20) * (heapSizes.length + 1)) heapSizes.push(usedMemoryBytes());
+        if (lines > (manyRows / 20) * (heapSizes.length + 1)) heapSizes.push(measureUsedMemory());
       }
       expect(lines).toBe(manyRows + 1);
       expect(bytes).toBeGreaterThan(manyRows * 2000);
@@ -192,18 +193,18 @@ describe('the feedback export', () => {
     }, 600_000);
 
     it('a feedback export reads only as fast as its client until the client disconnects', async () => {
-      const response = await open();
+      const response = await openExport();
       response.pause();
-      const pausedAt = async () => {
-        const [before] = [pages()];
+      const readPagesIfPaused = async () => {
+        const [before] = [countReadPages()];
         await new Promise((resolve) => setTimeout(resolve, 500));
-        return pages() > 0 && pages() === before ? before : 0;
+        return countReadPages() > 0 && countReadPages() === before ? before : 0;
       };
-      const before = await waitFor('the export to pause', pausedAt);
+      const before = await waitFor('the export to pause', readPagesIfPaused);
       expect(before).toBeLessThan(manyRows / 500);
       response.destroy();
-      await waitFor('the export to stop', pausedAt);
-      expect(pages()).toBeLessThanOrEqual(before + 1);
+      await waitFor('the export to stop', readPagesIfPaused);
+      expect(countReadPages()).toBeLessThanOrEqual(before + 1);
     }, 60_000);
   });
 });

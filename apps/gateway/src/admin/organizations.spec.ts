@@ -87,17 +87,18 @@ describe('organizations at the gateway', () => {
       const { email } = (await tenant.as.super_admin.get('/api/auth/me')).body.user;
       const root = await harness.makeTenant().then(({ as }) => as.super_admin);
       await root.post('/api/auth/organization', { organizationId: tenant.organizationId });
-      const organizationOf = async (client: HttpClient) => (await client.get('/api/auth/me')).body.organization?.id;
+      const readOrganizationId = async (client: HttpClient) => (await client.get('/api/auth/me')).body.organization?.id;
       const visitor = await harness.http.signIn(email, testPassword);
-      const visit = () => visitor.post('/api/auth/organization', { organizationId: other.organizationId });
+      const visitOtherOrganization = () =>
+        visitor.post('/api/auth/organization', { organizationId: other.organizationId });
 
-      expect((await visit()).status).toBe(200);
+      expect((await visitOtherOrganization()).status).toBe(200);
       for (const role of ['viewer', 'super_admin']) {
         expect((await root.patch(`/api/users/${id}`, { role })).status).toBe(200);
-        expect(await organizationOf(visitor)).toBe(tenant.organizationId);
+        expect(await readOrganizationId(visitor)).toBe(tenant.organizationId);
       }
-      expect((await visit()).status).toBe(200);
-      expect(await organizationOf(visitor)).toBe(other.organizationId);
+      expect((await visitOtherOrganization()).status).toBe(200);
+      expect(await readOrganizationId(visitor)).toBe(other.organizationId);
       for (const disabled of [true, false]) await root.patch(`/api/users/${id}`, { disabled });
       expect((await visitor.get('/api/auth/me')).status).toBe(401);
 
@@ -115,23 +116,24 @@ describe('organizations at the gateway', () => {
         }),
         expect.objectContaining({ changes: { organizationId: [tenant.organizationId, other.organizationId] } }),
       ]);
-      expect(await organizationOf(await harness.http.signIn(email, testPassword))).toBe(tenant.organizationId);
+      expect(await readOrganizationId(await harness.http.signIn(email, testPassword))).toBe(tenant.organizationId);
     });
 
     it('a resource that a super_admin creates in another organization cannot be reached from the home organization', async () => {
       const [tenant, other] = [await harness.makeTenant(), await harness.makeTenant()];
       const { email } = (await tenant.as.super_admin.get('/api/auth/me')).body.user;
       const root = await harness.http.signIn(email, testPassword);
-      const switchTo = (organizationId: string | null) => root.post('/api/auth/organization', { organizationId });
+      const switchToOrganization = (organizationId: string | null) =>
+        root.post('/api/auth/organization', { organizationId });
       const once = root.with({ 'idempotency-key': newId() });
       const workflow = { name: 'Visited', script: 'pass' };
 
-      await switchTo(other.organizationId);
+      await switchToOrganization(other.organizationId);
       const key = (await root.post('/api/api-keys', { name: 'visitor', scope: 'api' })).body;
       const { id: workflowId } = (await once.post('/api/workflows', workflow)).body;
       expect((await root.put('/api/vault/PORTAL_PASSWORD', { value: 'secret' })).status).toBeLessThan(300);
 
-      await switchTo(null);
+      await switchToOrganization(null);
       const listed = [await root.get('/api/api-keys'), await root.get('/api/workflows'), await root.get('/api/vault')];
       for (const { text } of listed) expect(text).not.toMatch(/visitor|Visited|PORTAL_PASSWORD/);
       for (const path of [`/api/api-keys/${key.id}`, `/api/workflows/${workflowId}`, '/api/vault/PORTAL_PASSWORD']) {

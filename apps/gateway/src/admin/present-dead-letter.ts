@@ -14,7 +14,7 @@ export function presentDeadLetter(letter: OutboxEntity): DeadLetter {
   };
 }
 
-export function deadLetterNotFoundError(): AppError {
+export function createDeadLetterNotFoundError(): AppError {
   return new AppError('not_found', {
     detail:
       'There is no dead letter with this id: it was replayed, was deleted, or never existed. List the dead letters ' +

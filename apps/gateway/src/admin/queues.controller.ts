@@ -27,7 +27,7 @@ import {
   requestQueueProbes,
 } from '@muster/database';
 import { parsePage, buildPage, QueueRates } from '@muster/platform';
-import { deadLetterNotFoundError, presentDeadLetter } from './present-dead-letter';
+import { createDeadLetterNotFoundError, presentDeadLetter } from './present-dead-letter';
 
 /** The state of the queues, their probe messages, and the replay or deletion of dead letters. */
 @ApiTags('Queues')
@@ -152,7 +152,7 @@ export class QueuesController {
     return this.mutations.runMutation(
       mutation,
       async (tx, caller) => {
-        if (!(await replayDeadLetter(tx, id))) throw deadLetterNotFoundError();
+        if (!(await replayDeadLetter(tx, id))) throw createDeadLetterNotFoundError();
         audit(tx, caller, { action: 'dead_letter.replay', target: { type: 'dead_letter', id } });
         return { body: { success: true }, location: '/api/admin/dead-letters' };
       },
@@ -172,7 +172,7 @@ export class QueuesController {
     return this.mutations.runMutation(
       mutation,
       async (tx, caller) => {
-        if (!(await discardDeadLetter(tx, id))) throw deadLetterNotFoundError();
+        if (!(await discardDeadLetter(tx, id))) throw createDeadLetterNotFoundError();
         audit(tx, caller, { action: 'dead_letter.discard', target: { type: 'dead_letter', id } });
         return { body: undefined };
       },

@@ -12,7 +12,7 @@ import {
   testPassword,
 } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { oktaUser, startProvider, usersPath } from '../scim/scim.harness';
+import { buildOktaUser, startProvider, usersPath } from '../scim/scim.harness';
 
 describe('a suspended organization', () => {
   let harness: Harness;
@@ -53,7 +53,8 @@ describe('a suspended organization', () => {
     );
     return row;
   };
-  const act = (body: object): Promise<Answer> => tenant.as.admin.post(`/api/agent/${agentId}/action`, body);
+  const performAgentAction = (body: object): Promise<Answer> =>
+    tenant.as.admin.post(`/api/agent/${agentId}/action`, body);
   const postToAgent = (path: string, body: object): Promise<Answer> =>
     tenant.api.post(`/api/agents/${agentId}/${path}`, body);
 
@@ -92,13 +93,13 @@ describe('a suspended organization', () => {
       tenant.as.admin.post('/api/invitations', { email: 'guest@example.com', role: 'viewer' }),
     'POST /api/users': () =>
       tenant.as.admin.post('/api/users', { email: `u-${newId()}@example.com`, password: testPassword, role: 'viewer' }),
-    'POST /api/scim/v2/Users': () => provider.post(usersPath, oktaUser(`u-${newId()}@example.com`)),
-    'POST /api/agent/{id}/action': () => act({ action: 'start' }),
-    'start_job of a workflow': () => act({ action: 'start_job', workflowId }),
-    'start_job of a queued job': () => act({ action: 'start_job', jobId }),
-    start_recording: () => act({ action: 'start_recording' }),
-    attach_recording: () => act({ action: 'attach_recording', recordingId: newId() }),
-    'a reboot of a machine that is off': () => act({ action: 'reboot' }),
+    'POST /api/scim/v2/Users': () => provider.post(usersPath, buildOktaUser(`u-${newId()}@example.com`)),
+    'POST /api/agent/{id}/action': () => performAgentAction({ action: 'start' }),
+    'start_job of a workflow': () => performAgentAction({ action: 'start_job', workflowId }),
+    'start_job of a queued job': () => performAgentAction({ action: 'start_job', jobId }),
+    start_recording: () => performAgentAction({ action: 'start_recording' }),
+    attach_recording: () => performAgentAction({ action: 'attach_recording', recordingId: newId() }),
+    'a reboot of a machine that is off': () => performAgentAction({ action: 'reboot' }),
   };
 
   it.each(Object.keys(refusedRequests))(
@@ -138,8 +139,8 @@ describe('a suspended organization', () => {
       expect((await tenant.api.get(path)).status).toBe(200);
     }
     expect((await tenant.api.post(`/api/jobs/${jobId}/cancel`, {})).status).toBe(202);
-    expect((await act({ action: 'stop' })).status).not.toBe(402);
-    expect((await act({ action: 'stop_recording', recordingId: newId() })).status).toBe(404);
+    expect((await performAgentAction({ action: 'stop' })).status).not.toBe(402);
+    expect((await performAgentAction({ action: 'stop_recording', recordingId: newId() })).status).toBe(404);
     expect((await tenant.as.admin.patch(`/api/agents/${agentId}`, { name: 'Renamed' })).status).toBe(200);
     expect((await tenant.as.admin.delete(`/api/agents/${agentId}`)).status).toBe(204);
   });

@@ -11,18 +11,18 @@ describe('usage across organizations', () => {
     harness = await startHarness(gateway);
     tenant = await harness.makeTenant('Northside Dental');
     const { organizationId } = tenant;
-    const at = (time: string) => new Date(`2026-03-10T${time}Z`);
+    const buildTime = (time: string) => new Date(`2026-03-10T${time}Z`);
     await harness.db.transaction('system', async (tx) =>
       recordRunUsage(tx, organizationId, [
-        { jobId: newId(), outcome: 'completed', startedAt: at('10:00:00'), finishedAt: at('10:30:00') },
-        { jobId: newId(), outcome: 'failed', startedAt: null, finishedAt: at('11:00:00') },
+        { jobId: newId(), outcome: 'completed', startedAt: buildTime('10:00:00'), finishedAt: buildTime('10:30:00') },
+        { jobId: newId(), outcome: 'failed', startedAt: null, finishedAt: buildTime('11:00:00') },
       ]),
     );
   });
   afterAll(() => harness.close());
 
-  const reconcile = async () => (await tenant.as.super_admin.post('/api/admin/usage/reconcile')).body;
-  const metric = async () =>
+  const reconcileUsage = async () => (await tenant.as.super_admin.post('/api/admin/usage/reconcile')).body;
+  const readDifferencesMetric = async () =>
     /^muster_usage_differences (\d+)$/m.exec(await harness.app.metrics.registry.metrics())?.[1];
   const figures = { runs: 2, completed: 1, failed: 1, cancelled: 0, runMinutes: 30, spendUsd: 0 };
 
@@ -52,7 +52,7 @@ describe('usage across organizations', () => {
     };
     const before = await readUsage();
     expect(before[1]).toMatchObject({ runs: 2, completed: 1, failed: 1, cancelled: 0, runMinutes: 30 });
-    expect(await reconcile()).toMatchObject({ differing: 0, differences: [] });
+    expect(await reconcileUsage()).toMatchObject({ differing: 0, differences: [] });
     await harness.db.query(
       'system',
       `WITH counted_events AS (UPDATE usage_event SET counted = true WHERE organization_id = $1 RETURNING *)
@@ -65,8 +65,8 @@ describe('usage across organizations', () => {
   });
 
   it('a usage counter that differs from its usage events is reported, audited and shown in a metric', async () => {
-    expect(await reconcile()).toMatchObject({ differing: 0, differences: [] });
-    expect(await metric()).toBe('0');
+    expect(await reconcileUsage()).toMatchObject({ differing: 0, differences: [] });
+    expect(await readDifferencesMetric()).toBe('0');
     const { organizationId } = tenant;
     await harness.db.query('system', 'UPDATE usage_counter SET runs = 7, spend_micros = 1 WHERE organization_id = $1', [
       organizationId,
@@ -77,9 +77,9 @@ describe('usage across organizations', () => {
       counted: { ...figures, runs: 7, spendUsd: 0.000001 },
       events: figures,
     };
-    const found = await reconcile();
+    const found = await reconcileUsage();
     expect(found).toMatchObject({ differing: 1, differences: [difference] });
-    expect(await metric()).toBe('1');
+    expect(await readDifferencesMetric()).toBe('1');
     expect((await tenant.as.super_admin.get('/api/admin/usage')).body).toMatchObject({
       reconciledAt: found.reconciledAt,
       differing: 1,
@@ -95,20 +95,22 @@ describe('usage across organizations', () => {
         changes: { counted: { runs: 7 } },
       },
     ]);
-    expect((await reconcile()).differing).toBe(1);
+    expect((await reconcileUsage()).differing).toBe(1);
     await harness.db.query('system', 'UPDATE usage_counter SET runs = 2, spend_micros = 0');
-    expect((await reconcile()).differing).toBe(0);
+    expect((await reconcileUsage()).differing).toBe(0);
   });
 
   it('usage is reconciled once a night in one process, and again if that process died', async () => {
     const night = new Date('2026-05-01T09:00:00Z');
-    const after = (minutes: number) => new Date(night.getTime() + minutes * 60_000);
-    const several = await Promise.all([1, 2, 3].map((minute) => reconcileUsageNightly(harness.db, after(minute))));
+    const addMinutesToNight = (minutes: number) => new Date(night.getTime() + minutes * 60_000);
+    const several = await Promise.all(
+      [1, 2, 3].map((minute) => reconcileUsageNightly(harness.db, addMinutesToNight(minute))),
+    );
     expect(several.filter(Boolean)).toHaveLength(1);
-    expect(await reconcileUsageNightly(harness.db, after(24 * 60 - 1))).toBeNull();
-    expect(await reconcileUsageNightly(harness.db, after(24 * 60))).toMatchObject({ differing: 0 });
+    expect(await reconcileUsageNightly(harness.db, addMinutesToNight(24 * 60 - 1))).toBeNull();
+    expect(await reconcileUsageNightly(harness.db, addMinutesToNight(24 * 60))).toMatchObject({ differing: 0 });
     await harness.db.query('system', `UPDATE usage_reconciliation SET finished_at = NULL WHERE night = '2026-05-02'`);
-    expect(await reconcileUsageNightly(harness.db, after(24 * 60 + 30))).toBeNull();
-    expect(await reconcileUsageNightly(harness.db, after(24 * 60 + 61))).not.toBeNull();
+    expect(await reconcileUsageNightly(harness.db, addMinutesToNight(24 * 60 + 30))).toBeNull();
+    expect(await reconcileUsageNightly(harness.db, addMinutesToNight(24 * 60 + 61))).not.toBeNull();
   });
 });

@@ -22,16 +22,16 @@ describe('the outcome of an agent action that is a command', () => {
     agentId = (await makeAgent(harness.db, { organizationId, name: newId(), status: 'online' })).id;
   });
 
-  const act = async (action: AgentAction, more: object = {}, client = tenant.api) =>
+  const performAgentAction = async (action: AgentAction, more: object = {}, client = tenant.api) =>
     (await client.post(`/api/agent/${agentId}/action`, { action, ...more })).body as {
       commandId: string;
       recordingId: string;
     };
-  const statusOf = async (commandId: string) =>
+  const readCommandStatus = async (commandId: string) =>
     (await tenant.as.viewer.get(`/api/agents/${agentId}/run-snippet/status?commandId=${commandId}`)).body;
-  const result = (commandId: string, body: CommandResultBody) =>
+  const reportResult = (commandId: string, body: CommandResultBody) =>
     storeCommandResult(harness.db, { organizationId: tenant.organizationId, agentId, commandId }, body);
-  const timeline = async () =>
+  const readTimeline = async () =>
     (await tenant.as.viewer.get(`/api/agents/${agentId}/logs?order=asc`)).body.entries.map(
       ({ kind, level, source, message, data }: any) => ({ kind, level, source, message, data }),
     );
@@ -40,8 +40,8 @@ describe('the outcome of an agent action that is a command', () => {
     ['repair', () => Promise.resolve({ apiKey })],
     ['deploy_extension', () => Promise.resolve({ version: '1.4.0', key: 'extensions/one.zip' })],
     ['start_recording', () => Promise.resolve({ name: 'a secret name' })],
-    ['attach_recording', recording],
-    ['stop_recording', recording],
+    ['attach_recording', startRecording],
+    ['stop_recording', startRecording],
   ];
 
   it.each(actions)(
@@ -49,13 +49,13 @@ describe('the outcome of an agent action that is a command', () => {
     async (...args) => {
       const [action, inputOf] = args;
       const input = await inputOf();
-      const before = (await timeline()).length;
-      const { commandId } = await act(action, { ...input, reason: 'the key leaked' });
-      expect(await statusOf(commandId)).toEqual({ status: 'pending' });
-      await result(commandId, { status: 'success', output: { done: true } });
-      expect(await statusOf(commandId)).toEqual({ status: 'success', output: '{"done":true}' });
-      await result(commandId, { status: 'failed', error: 'too late' });
-      const newEntries = (await timeline()).slice(before);
+      const before = (await readTimeline()).length;
+      const { commandId } = await performAgentAction(action, { ...input, reason: 'the key leaked' });
+      expect(await readCommandStatus(commandId)).toEqual({ status: 'pending' });
+      await reportResult(commandId, { status: 'success', output: { done: true } });
+      expect(await readCommandStatus(commandId)).toEqual({ status: 'success', output: '{"done":true}' });
+      await reportResult(commandId, { status: 'failed', error: 'too late' });
+      const newEntries = (await readTimeline()).slice(before);
       const by = expect.stringMatching(new RegExp(`^${action} was requested by key \\w+: the key leaked$`));
       expect(newEntries).toEqual([
         { kind: 'provisioning', level: 'info', source: 'api', message: by, data: { commandId, action } },
@@ -72,8 +72,8 @@ describe('the outcome of an agent action that is a command', () => {
   );
 
   it('the timeline shows which user requested an agent action', async () => {
-    await act('repair', { apiKey }, tenant.as.member);
-    const [entry] = await timeline();
+    await performAgentAction('repair', { apiKey }, tenant.as.member);
+    const [entry] = await readTimeline();
     expect(entry).toMatchObject({
       source: 'console',
       message: expect.stringMatching(/^repair was requested by \S+@\S+$/),
@@ -81,15 +81,18 @@ describe('the outcome of an agent action that is a command', () => {
   });
 
   it('a failed agent action is recorded as an error with its reason, cut to 500 characters', async () => {
-    const [one, two] = [await act('repair', { apiKey }), await act('deploy_extension', { version: '1' })];
-    await result(one.commandId, { status: 'failed', error: 'the service refuses the new key', code: 'refused' });
-    await result(two.commandId, { status: 'failed', error: 'x'.repeat(10_000) });
-    expect(await statusOf(one.commandId)).toEqual({
+    const [one, two] = [
+      await performAgentAction('repair', { apiKey }),
+      await performAgentAction('deploy_extension', { version: '1' }),
+    ];
+    await reportResult(one.commandId, { status: 'failed', error: 'the service refuses the new key', code: 'refused' });
+    await reportResult(two.commandId, { status: 'failed', error: 'x'.repeat(10_000) });
+    expect(await readCommandStatus(one.commandId)).toEqual({
       status: 'failed',
       error: 'the service refuses the new key',
       code: 'refused',
     });
-    const [, , first, second] = await timeline();
+    const [, , first, second] = await readTimeline();
     expect(first).toEqual({
       kind: 'provisioning',
       level: 'error',
@@ -101,15 +104,15 @@ describe('the outcome of an agent action that is a command', () => {
   });
 
   it('an agent action that timed out or whose agent was terminated is recorded as an error', async () => {
-    const { commandId } = await act('repair', { apiKey });
-    await act('start_recording');
+    const { commandId } = await performAgentAction('repair', { apiKey });
+    await performAgentAction('start_recording');
     await harness.db.query(
       'system',
       `UPDATE agent_command SET deadline = now() - make_interval(secs => 1) WHERE id = $1`,
       [commandId],
     );
     await failOverdueCommands(harness.db);
-    expect(await statusOf(commandId)).toEqual({
+    expect(await readCommandStatus(commandId)).toEqual({
       status: 'failed',
       error: 'The agent did not accept the command in time.',
       code: 'execution_timeout',
@@ -122,7 +125,7 @@ describe('the outcome of an agent action that is a command', () => {
         {},
       ),
     );
-    const ends = (await timeline()).filter(({ level }: { level: string }) => level === 'error');
+    const ends = (await readTimeline()).filter(({ level }: { level: string }) => level === 'error');
     expect(ends).toMatchObject([
       {
         source: 'watchdog',
@@ -135,11 +138,11 @@ describe('the outcome of an agent action that is a command', () => {
 
   it('a snippet adds no entry to the timeline, because it has its own status', async () => {
     const answer = await tenant.api.post(`/api/agents/${agentId}/run-snippet`, { code: 'print(1)' });
-    await result(answer.body.commandId, { status: 'success', output: '1' });
-    expect(await timeline()).toEqual([]);
+    await reportResult(answer.body.commandId, { status: 'success', output: '1' });
+    expect(await readTimeline()).toEqual([]);
   });
 
-  async function recording(): Promise<object> {
-    return { recordingId: (await act('start_recording')).recordingId };
+  async function startRecording(): Promise<object> {
+    return { recordingId: (await performAgentAction('start_recording')).recordingId };
   }
 });

@@ -24,7 +24,7 @@ describe('draining', () => {
   });
   afterAll(() => harness.close());
 
-  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+  const querySql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
   async function makeMachine(status: AgentStatus = 'online'): Promise<string> {
     machineCount += 1;
     const { organizationId } = tenant;
@@ -37,26 +37,26 @@ describe('draining', () => {
     } as const;
     return (await makeAgent(harness.db, { ...input, lastSeen: new Date() })).id;
   }
-  const launch = async (agentId: string, input: object = {}) =>
+  const launchJob = async (agentId: string, input: object = {}) =>
     (await tenant.api.post('/api/jobs/launch', { workflowId, agentId, variables: {}, ...input })).body.jobId as string;
-  const retriesOf = (jobId: string) => sql('SELECT status, attempt FROM job WHERE retry_of = $1', [jobId]);
+  const readRetries = (jobId: string) => querySql('SELECT status, attempt FROM job WHERE retry_of = $1', [jobId]);
   async function startJob(agentId: string, input: object = {}): Promise<string> {
-    const jobId = await launch(agentId, input);
+    const jobId = await launchJob(agentId, input);
     await dispatch.startNextJobOfAgent(agentId);
     await applyJobReport(harness.db, { organizationId: tenant.organizationId, agentId }, { jobId, status: 'running' });
     return jobId;
   }
-  const complete = (agentId: string, jobId: string) =>
+  const completeJob = (agentId: string, jobId: string) =>
     applyJobReport(harness.db, { organizationId: tenant.organizationId, agentId }, { jobId, status: 'completed' });
-  const drain = (id: string, mode: string) => tenant.api.post(`/api/agents/${id}/drain`, { mode });
-  const undrain = (id: string) => tenant.api.post(`/api/agents/${id}/undrain`);
-  const agent = async (id: string) => (await tenant.api.get(`/api/agents/${id}`)).body;
-  const job = async (id: string) => (await tenant.api.get(`/api/jobs/${id}`)).body;
-  const handshake = (agentId: string, bootId: string) =>
+  const drainAgent = (id: string, mode: string) => tenant.api.post(`/api/agents/${id}/drain`, { mode });
+  const undrainAgent = (id: string) => tenant.api.post(`/api/agents/${id}/undrain`);
+  const readAgent = async (id: string) => (await tenant.api.get(`/api/agents/${id}`)).body;
+  const readJob = async (id: string) => (await tenant.api.get(`/api/jobs/${id}`)).body;
+  const sendHandshake = (agentId: string, bootId: string) =>
     harness.db.transaction('system', (tx) =>
       applyHandshake(tx, tenant.organizationId, { agentId, bootId, workerVersion: '1' }),
     );
-  const heartbeat = (agentId: string, bootId: string) =>
+  const sendHeartbeat = (agentId: string, bootId: string) =>
     applyHeartbeat(harness.db, tenant.organizationId, { agentId, bootId }, new Date());
 
   async function makeFunction(): Promise<string> {
@@ -66,68 +66,70 @@ describe('draining', () => {
 
   it('a drain in mode finish lets the running job end, starts no other job, and returns both jobs', async () => {
     const id = await makeMachine();
-    const [first, second] = [await startJob(id), await launch(id)];
-    const answer = await drain(id, 'finish');
+    const [first, second] = [await startJob(id), await launchJob(id)];
+    const answer = await drainAgent(id, 'finish');
     expect([answer.status, answer.body]).toEqual([
       200,
       { agent: expect.objectContaining({ id, status: 'draining', stopAt: null }), running: [first], queued: [second] },
     ]);
     expect(answer.body.agent.why).toContain('It stays on: it is being drained.');
-    await complete(id, first);
+    await completeJob(id, first);
     expect(await dispatch.startNextJobOfAgent(id)).toMatchObject({ action: 'wait' });
-    expect((await job(second)).waiting).toMatchObject({ reason: 'draining' });
-    expect(await agent(id)).toMatchObject({ status: 'draining', currentJobId: null });
-    const released = await undrain(id);
+    expect((await readJob(second)).waiting).toMatchObject({ reason: 'draining' });
+    expect(await readAgent(id)).toMatchObject({ status: 'draining', currentJobId: null });
+    const released = await undrainAgent(id);
     expect([released.status, released.body.agent.status, released.body.queued]).toEqual([200, 'online', [second]]);
     expect(await dispatch.startNextJobOfAgent(id)).toMatchObject({ action: 'start', jobId: second });
   });
 
   it('a drain in mode now is refused during a run unless it is forced; a forced drain fails and stops the run', async () => {
     const id = await makeMachine();
-    const [first, second] = [await startJob(id, { maxRetries: 1 }), await launch(id)];
-    const refused = await drain(id, 'now');
+    const [first, second] = [await startJob(id, { maxRetries: 1 }), await launchJob(id)];
+    const refused = await drainAgent(id, 'now');
     expect([refused.status, refused.body.code, refused.body.jobId]).toEqual([409, 'agent_not_ready', first]);
-    expect([(await agent(id)).status, (await job(first)).status]).toEqual(['online', 'running']);
+    expect([(await readAgent(id)).status, (await readJob(first)).status]).toEqual(['online', 'running']);
     const answer = await tenant.api.post(`/api/agents/${id}/drain`, { mode: 'now', force: true });
     expect(answer.body).toMatchObject({ running: [first], queued: [second], agent: { status: 'draining' } });
-    expect(await job(first)).toMatchObject({ status: 'failed', errorCode: 'agent_stopped' });
-    expect(await retriesOf(first)).toMatchObject([{ status: 'queued' }]);
-    expect(await job(second)).toMatchObject({ status: 'queued' });
-    const stops = await sql(`SELECT id, job_id FROM agent_command WHERE agent_id = $1 AND kind = 'stop_job'`, [id]);
+    expect(await readJob(first)).toMatchObject({ status: 'failed', errorCode: 'agent_stopped' });
+    expect(await readRetries(first)).toMatchObject([{ status: 'queued' }]);
+    expect(await readJob(second)).toMatchObject({ status: 'queued' });
+    const stops = await querySql(`SELECT id, job_id FROM agent_command WHERE agent_id = $1 AND kind = 'stop_job'`, [
+      id,
+    ]);
     expect(stops).toMatchObject([{ jobId: first }]);
     // No job is dispatched until the worker reports the result of this stop command.
-    const [{ clearing }] = await sql('SELECT clearing_command_id AS clearing FROM agent WHERE id = $1', [id]);
+    const [{ clearing }] = await querySql('SELECT clearing_command_id AS clearing FROM agent WHERE id = $1', [id]);
     expect(clearing).toBe(stops[0].id);
-    expect((await drain(id, 'now')).status).toBe(200);
+    expect((await drainAgent(id, 'now')).status).toBe(200);
   });
 
   it('a drain stays in effect after a new boot, while the agent is offline, and while the agent is stopped', async () => {
     const id = await makeMachine();
-    await drain(id, 'finish');
-    await handshake(id, 'boot 2');
-    expect((await agent(id)).status).toBe('draining');
-    await sql(`UPDATE agent SET status = 'offline' WHERE id = $1`, [id]);
-    expect((await heartbeat(id, 'boot 2')).status).toBe('draining');
+    await drainAgent(id, 'finish');
+    await sendHandshake(id, 'boot 2');
+    expect((await readAgent(id)).status).toBe('draining');
+    await querySql(`UPDATE agent SET status = 'offline' WHERE id = $1`, [id]);
+    expect((await sendHeartbeat(id, 'boot 2')).status).toBe('draining');
     const asleep = await makeMachine('stopped');
-    expect((await drain(asleep, 'finish')).body.agent.status).toBe('stopped');
-    const waiting = await launch(asleep);
+    expect((await drainAgent(asleep, 'finish')).body.agent.status).toBe('stopped');
+    const waiting = await launchJob(asleep);
     expect(await dispatch.startNextJobOfAgent(asleep)).toMatchObject({ action: 'wait' });
-    expect((await job(waiting)).waiting).toMatchObject({ reason: 'draining' });
-    expect(await sql('SELECT FROM agent_wake WHERE agent_id = $1', [asleep])).toEqual([]);
-    await undrain(asleep);
+    expect((await readJob(waiting)).waiting).toMatchObject({ reason: 'draining' });
+    expect(await querySql('SELECT FROM agent_wake WHERE agent_id = $1', [asleep])).toEqual([]);
+    await undrainAgent(asleep);
     expect(await dispatch.startNextJobOfAgent(asleep)).toMatchObject({ action: 'wake' });
   });
 
   it('a drain and its end are recorded on the timeline and in the audit trail', async () => {
     const id = await makeMachine();
-    await drain(id, 'finish');
-    await undrain(id);
-    const entries = await sql(`SELECT source, message FROM timeline_entry WHERE agent_id = $1 ORDER BY seq`, [id]);
+    await drainAgent(id, 'finish');
+    await undrainAgent(id);
+    const entries = await querySql(`SELECT source, message FROM timeline_entry WHERE agent_id = $1 ORDER BY seq`, [id]);
     expect(entries.map(({ source, message }: any) => `${source} ${message.split(':')[0]}`)).toEqual([
       'api online → draining',
       'api draining → online',
     ]);
-    const audited = await sql(`SELECT action, changes FROM audit_entry WHERE target_id = $1 ORDER BY at`, [id]);
+    const audited = await querySql(`SELECT action, changes FROM audit_entry WHERE target_id = $1 ORDER BY at`, [id]);
     expect(audited).toEqual([
       { action: 'agent.drain', changes: { drain: [null, 'finish'] } },
       { action: 'agent.undrain', changes: { drain: ['finish', null] } },
@@ -135,22 +137,23 @@ describe('draining', () => {
   });
 
   describe('a draining agent', () => {
-    const act = (id: string, body: object) => tenant.api.post(`/api/agent/${id}/action`, body);
-    const post = (id: string, route: string, body: object) => tenant.api.post(`/api/agents/${id}/${route}`, body);
+    const performAgentAction = (id: string, body: object) => tenant.api.post(`/api/agent/${id}/action`, body);
+    const postToAgent = (id: string, route: string, body: object) =>
+      tenant.api.post(`/api/agents/${id}/${route}`, body);
     const work: [string, (id: string) => Promise<{ status: number; body: any }>][] = [
-      ['run-snippet', (id) => post(id, 'run-snippet', { code: 'print(1)' })],
-      ['run-function', async (id) => post(id, 'run-function', { functionId: await makeFunction(), args: {} })],
-      ['builder/run', (id) => post(id, 'builder/run', { phase: 'login', code: 'print(1)' })],
-      ['script', (id) => post(id, 'script', { action: 'push', script: 'print(1)' })],
-      ['start_job', (id) => act(id, { action: 'start_job', workflowId, variables: {} })],
-      ['start_recording', (id) => act(id, { action: 'start_recording' })],
-      ['deploy_extension', (id) => act(id, { action: 'deploy_extension', version: '1.4.0' })],
+      ['run-snippet', (id) => postToAgent(id, 'run-snippet', { code: 'print(1)' })],
+      ['run-function', async (id) => postToAgent(id, 'run-function', { functionId: await makeFunction(), args: {} })],
+      ['builder/run', (id) => postToAgent(id, 'builder/run', { phase: 'login', code: 'print(1)' })],
+      ['script', (id) => postToAgent(id, 'script', { action: 'push', script: 'print(1)' })],
+      ['start_job', (id) => performAgentAction(id, { action: 'start_job', workflowId, variables: {} })],
+      ['start_recording', (id) => performAgentAction(id, { action: 'start_recording' })],
+      ['deploy_extension', (id) => performAgentAction(id, { action: 'deploy_extension', version: '1.4.0' })],
     ];
 
     it.each(work)('the request %s is refused while its agent is drained, and accepted afterwards', async (_, ask) => {
       for (const status of ['online', 'stopped'] as const) {
         const id = await makeMachine(status);
-        await drain(id, 'finish');
+        await drainAgent(id, 'finish');
         const answer = await ask(id);
         expect([answer.status, answer.body]).toMatchObject([
           409,
@@ -160,90 +163,93 @@ describe('draining', () => {
             detail: 'The agent is being drained and accepts no new work.',
           },
         ]);
-        expect(await sql('SELECT FROM agent_command WHERE agent_id = $1', [id])).toEqual([]);
-        expect(await sql('SELECT FROM agent_wake WHERE agent_id = $1', [id])).toEqual([]);
-        expect(await sql('SELECT FROM job WHERE agent_id = $1', [id])).toEqual([]);
+        expect(await querySql('SELECT FROM agent_command WHERE agent_id = $1', [id])).toEqual([]);
+        expect(await querySql('SELECT FROM agent_wake WHERE agent_id = $1', [id])).toEqual([]);
+        expect(await querySql('SELECT FROM job WHERE agent_id = $1', [id])).toEqual([]);
         if (status !== 'online') continue;
-        await undrain(id);
+        await undrainAgent(id);
         expect([200, 202]).toContain((await ask(id)).status);
       }
     });
 
     it('a draining agent still accepts a repair and actions that stop or attach to running work', async () => {
       const id = await makeMachine();
-      const { recordingId } = (await act(id, { action: 'start_recording' })).body;
+      const { recordingId } = (await performAgentAction(id, { action: 'start_recording' })).body;
       const jobId = await startJob(id);
       const key = { name: 'repair', scope: 'worker' };
       const apiKey = (await tenant.as.admin.post('/api/api-keys', key)).body.secret as string;
-      await drain(id, 'finish');
+      await drainAgent(id, 'finish');
       for (const body of [
         { action: 'attach_recording', recordingId },
         { action: 'stop_recording', recordingId },
         { action: 'stop_job', jobId },
         { action: 'repair', apiKey },
       ]) {
-        expect((await act(id, body)).body).toMatchObject({ success: true, status: 'draining' });
+        expect((await performAgentAction(id, body)).body).toMatchObject({ success: true, status: 'draining' });
       }
     });
   });
 
   it('a drain of a terminated agent is refused', async () => {
-    const answer = await drain(await makeMachine('terminated'), 'finish');
+    const answer = await drainAgent(await makeMachine('terminated'), 'finish');
     expect([answer.status, answer.body.code]).toEqual([409, 'agent_not_ready']);
   });
 
   describe('a job on the machine', () => {
-    const act = (id: string, body: object) => tenant.api.post(`/api/agent/${id}/action`, body);
-    const actAsAdmin = (id: string, body: object) => tenant.as.admin.post(`/api/agent/${id}/action`, body);
+    const performAgentAction = (id: string, body: object) => tenant.api.post(`/api/agent/${id}/action`, body);
+    const performActionAsAdmin = (id: string, body: object) => tenant.as.admin.post(`/api/agent/${id}/action`, body);
 
     it('a job that fails because of a reboot is retried, and later reports about the failed attempt are rejected', async () => {
       const id = await makeMachine();
       const jobId = await startJob(id, { maxRetries: 1 });
-      expect((await act(id, { action: 'reboot' })).body).toMatchObject({ success: true, status: 'rebooting' });
-      expect(await job(jobId)).toMatchObject({ status: 'failed', errorCode: 'agent_rebooted' });
-      expect(await retriesOf(jobId)).toEqual([{ status: 'queued', attempt: 2 }]);
-      expect(await agent(id)).toMatchObject({ currentJobId: null });
+      expect((await performAgentAction(id, { action: 'reboot' })).body).toMatchObject({
+        success: true,
+        status: 'rebooting',
+      });
+      expect(await readJob(jobId)).toMatchObject({ status: 'failed', errorCode: 'agent_rebooted' });
+      expect(await readRetries(jobId)).toEqual([{ status: 'queued', attempt: 2 }]);
+      expect(await readAgent(id)).toMatchObject({ currentJobId: null });
       const agentRef = { organizationId: tenant.organizationId, agentId: id };
       expect(await applyJobReport(harness.db, agentRef, { jobId, status: 'completed' })).toMatchObject({
         accepted: false,
       });
-      await handshake(id, 'boot 2');
-      expect((await heartbeat(id, 'boot 2')).status).toBe('online');
+      await sendHandshake(id, 'boot 2');
+      expect((await sendHeartbeat(id, 'boot 2')).status).toBe('online');
       expect(await dispatch.startNextJobOfAgent(id)).toMatchObject({ action: 'start' });
     });
 
     it('a job that was dispatched but not acknowledged stays queued when its agent is rebooted', async () => {
       const id = await makeMachine();
-      const jobId = await launch(id);
+      const jobId = await launchJob(id);
       await dispatch.startNextJobOfAgent(id);
-      await act(id, { action: 'reboot' });
-      expect(await job(jobId)).toMatchObject({ status: 'queued', errorCode: null });
+      await performAgentAction(id, { action: 'reboot' });
+      expect(await readJob(jobId)).toMatchObject({ status: 'queued', errorCode: null });
     });
 
     it('a forced stop of the agent ends a job that is being cancelled without a retry', async () => {
       const id = await makeMachine();
       const jobId = await startJob(id, { maxRetries: 1 });
       await tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
-      await act(id, { action: 'stop', force: true });
-      await sql(`UPDATE agent SET status = 'stopped' WHERE id = $1`, [id]);
+      await performAgentAction(id, { action: 'stop', force: true });
+      await querySql(`UPDATE agent SET status = 'stopped' WHERE id = $1`, [id]);
       expect(await cancelJobsOfStoppedAgent(harness.db, id)).toEqual({ cancelled: 1 });
-      expect([(await job(jobId)).status, await retriesOf(jobId)]).toEqual(['cancelled', []]);
+      expect([(await readJob(jobId)).status, await readRetries(jobId)]).toEqual(['cancelled', []]);
     });
 
     it.each([
-      ['stop', (id: string, force: boolean) => act(id, { action: 'stop', force })],
-      ['terminate', (id: string, force: boolean) => actAsAdmin(id, { action: 'terminate', force })],
+      ['stop', (id: string, force: boolean) => performAgentAction(id, { action: 'stop', force })],
+      ['terminate', (id: string, force: boolean) => performActionAsAdmin(id, { action: 'terminate', force })],
       ['DELETE', (id: string, force: boolean) => tenant.as.admin.delete(`/api/agents/${id}?force=${force}`)],
     ])('a running job prevents the request %s; a forced request fails the job', async (name, end) => {
       const id = await makeMachine();
       const jobId = await startJob(id, { maxRetries: 1 });
       const refused = await end(id, false);
       expect([refused.status, refused.body.code, refused.body.jobId]).toEqual([409, 'agent_not_ready', jobId]);
-      expect([(await agent(id)).status, (await job(jobId)).status]).toEqual(['online', 'running']);
+      expect([(await readAgent(id)).status, (await readJob(jobId)).status]).toEqual(['online', 'running']);
       expect((await end(id, true)).status).toBe(name === 'DELETE' ? 204 : 200);
-      expect(await job(jobId)).toMatchObject({ status: 'failed', errorCode: 'agent_stopped' });
-      expect(await retriesOf(jobId)).toHaveLength(1);
-      const audited = await sql(
+      expect(await readJob(jobId)).toMatchObject({ status: 'failed', errorCode: 'agent_stopped' });
+      expect(await readRetries(jobId)).toHaveLength(1);
+      const audited = await querySql(
         `SELECT action, changes FROM audit_entry WHERE target_id = $1 AND action = 'job.fail'`,
         [jobId],
       );
@@ -256,7 +262,7 @@ describe('draining', () => {
       await tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
       await cancelJobsOfStoppedAgent(harness.db, id);
       await cancelJobsOfStoppedAgent(harness.db, newId());
-      expect(await job(jobId)).toMatchObject({ status: 'running', cancelling: true });
+      expect(await readJob(jobId)).toMatchObject({ status: 'running', cancelling: true });
     });
   });
 });

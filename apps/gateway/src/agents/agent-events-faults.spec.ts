@@ -27,21 +27,21 @@ describe('event streams', () => {
   });
   afterAll(() => database.drop());
 
-  const start = async (env: Record<string, string> = {}) => {
+  const startGateway = async (env: Record<string, string> = {}) => {
     const harness = await startHarness({ ...gateway, database, env });
     harnesses.push(harness);
     return harness;
   };
-  const anAgent = async (harness: Harness) => {
+  const makeTenantAgent = async (harness: Harness) => {
     const { organizationId } = await harness.makeTenant();
     const agent = await makeAgent(harness.db, { organizationId });
     return { organizationId, agentId: agent.id };
   };
 
   it('an event stream is notified through Redis of entries that another process writes', async () => {
-    const reader = await start({ EVENT_STREAMS_LOOK_MS: never });
-    const writer = await start({ REDIS_PREFIX: reader.env['REDIS_PREFIX']! });
-    const agentRef = await anAgent(reader);
+    const reader = await startGateway({ EVENT_STREAMS_LOOK_MS: never });
+    const writer = await startGateway({ REDIS_PREFIX: reader.env['REDIS_PREFIX']! });
+    const agentRef = await makeTenantAgent(reader);
     const stream = await followAgent(reader, agentRef);
     // The stream may subscribe only after the first entry was written, so entries are written until one of them
     // arrives.
@@ -53,9 +53,9 @@ describe('event streams', () => {
   });
 
   it('an event stream receives every entry of another process while Redis is unreachable', async () => {
-    const reader = await start({ REDIS_URL: 'redis://127.0.0.1:1', EVENT_STREAMS_LOOK_MS: '50' });
-    const writer = await start();
-    const agentRef = await anAgent(reader);
+    const reader = await startGateway({ REDIS_URL: 'redis://127.0.0.1:1', EVENT_STREAMS_LOOK_MS: '50' });
+    const writer = await startGateway();
+    const agentRef = await makeTenantAgent(reader);
     const streams = [await followAgent(reader, agentRef), await followAgent(reader, agentRef, 0)];
     for (let n = 1; n <= 30; n += 1) await appendEntries(writer.db, agentRef, makeLogLine(`${n}`), makeLogLine(`${n}`));
     for (const stream of streams) {
@@ -66,20 +66,20 @@ describe('event streams', () => {
   });
 
   it('an event stream stays open while Postgres is unreachable, so that it later continues at its position', async () => {
-    const harness = await start({ EVENT_STREAMS_LOOK_MS: '50', EVENT_STREAMS_HEARTBEAT_MS: '150' });
-    const agentRef = await anAgent(harness);
+    const harness = await startGateway({ EVENT_STREAMS_LOOK_MS: '50', EVENT_STREAMS_HEARTBEAT_MS: '150' });
+    const agentRef = await makeTenantAgent(harness);
     const stream = await followAgent(harness, agentRef);
     await appendEntries(harness.db, agentRef, makeLogLine('before'));
     await stream.waitForEvents(1);
-    await asAdmin(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS false`);
-    await asAdmin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database.name}'`);
+    await querySqlAsOwner(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS false`);
+    await querySqlAsOwner(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database.name}'`);
     await waitFor(
       'the database to be unreachable',
       async () => (await harness.http.get('/api/health/deep')).status === 503,
     );
     const beats = stream.comments.length;
     await waitFor('comments during the outage', () => stream.comments.length > beats + 4);
-    await asAdmin(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS true`);
+    await querySqlAsOwner(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS true`);
     await waitFor('the database to be reachable', () =>
       appendEntries(harness.db, agentRef, makeLogLine('after')).then(
         () => true,
@@ -92,25 +92,25 @@ describe('event streams', () => {
   });
 
   it('open event streams are counted, end when their organization is suspended, and can be opened again', async () => {
-    const harness = await start({ EVENT_STREAMS_HEARTBEAT_MS: '150' });
-    const [agentRef, others] = [await anAgent(harness), await anAgent(harness)];
+    const harness = await startGateway({ EVENT_STREAMS_HEARTBEAT_MS: '150' });
+    const [agentRef, others] = [await makeTenantAgent(harness), await makeTenantAgent(harness)];
     const [stream, other] = [await followAgent(harness, agentRef), await followAgent(harness, others)];
-    const metric = async () =>
+    const readOpenStreamsMetric = async () =>
       /muster_open_streams\{kind="events"\} (\d+)/.exec(await harness.app.metrics.registry.metrics())?.[1];
-    expect(await metric()).toBe('2');
+    expect(await readOpenStreamsMetric()).toBe('2');
     const root = await harness.makeTenant();
     await root.as.super_admin.patch(`/api/admin/organizations/${agentRef.organizationId}`, { suspended: true });
     await waitFor('the end', () => stream.ended);
     expect([stream.response.complete, other.ended]).toEqual([true, false]);
-    await waitFor('the metric', async () => (await metric()) === '1');
+    await waitFor('the metric', async () => (await readOpenStreamsMetric()) === '1');
     const again = await followAgent(harness, agentRef);
     expect(again.response.statusCode).toBe(200);
     for (const each of [again, other]) each.close();
   });
 
   it('open event streams end when the gateway stops', async () => {
-    const harness = await start();
-    const agentRef = await anAgent(harness);
+    const harness = await startGateway();
+    const agentRef = await makeTenantAgent(harness);
     const streams = await Promise.all([1, 2, 3].map(() => followAgent(harness, agentRef)));
     await harness.close();
     harnesses.pop();
@@ -119,17 +119,17 @@ describe('event streams', () => {
   });
 
   it('the number of open event streams is limited per organization and per process', async () => {
-    const harness = await start({ EVENT_STREAMS_MAX_PER_ORGANIZATION: '2', EVENT_STREAMS_MAX: '3' });
-    const [one, other] = [await anAgent(harness), await anAgent(harness)];
-    const open = (agentRef: typeof one) => followAgent(harness, agentRef);
-    const streams = [await open(one), await open(one)];
-    const third = await open(one);
+    const harness = await startGateway({ EVENT_STREAMS_MAX_PER_ORGANIZATION: '2', EVENT_STREAMS_MAX: '3' });
+    const [one, other] = [await makeTenantAgent(harness), await makeTenantAgent(harness)];
+    const openEvents = (agentRef: typeof one) => followAgent(harness, agentRef);
+    const streams = [await openEvents(one), await openEvents(one)];
+    const third = await openEvents(one);
     expect([third.response.statusCode, third.response.headers['retry-after']]).toEqual([429, '10']);
-    streams.push(await open(other));
-    expect((await open(other)).response.statusCode).toBe(503);
+    streams.push(await openEvents(other));
+    expect((await openEvents(other)).response.statusCode).toBe(503);
     streams[0]!.close();
     await waitFor('a free stream slot', async () => {
-      const stream = await open(other);
+      const stream = await openEvents(other);
       streams.push(stream);
       return stream.response.statusCode === 200;
     });
@@ -137,7 +137,7 @@ describe('event streams', () => {
     await waitFor('all streams to end', () => harness.app.streams.countOpen === 0);
   });
 
-  async function asAdmin(sql: string): Promise<void> {
+  async function querySqlAsOwner(sql: string): Promise<void> {
     const client = new Client({ connectionString: readTestStack().databaseUrl });
     await client.connect();
     try {

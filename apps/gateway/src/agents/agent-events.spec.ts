@@ -32,15 +32,15 @@ describe('an agent’s event stream', () => {
     agentRef = { organizationId, agentId: agent.id };
   });
 
-  const open = (lastEventId?: number | string) => followAgent(harness, agentRef, lastEventId);
-  const write = (...messages: string[]) =>
+  const openEvents = (lastEventId?: number | string) => followAgent(harness, agentRef, lastEventId);
+  const writeLogLines = (...messages: string[]) =>
     appendEntries(harness.db, agentRef, ...messages.map((message) => makeLogLine(message)));
-  const from = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
-  const path = () => `/api/agents/${agentRef.agentId}/events`;
+  const listNumbers = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  const getEventsPath = () => `/api/agents/${agentRef.agentId}/events`;
 
   it('an agent’s event stream starts at the current position with a comment, the retry time and an id', async () => {
-    await write('before');
-    const stream = await open();
+    await writeLogLines('before');
+    const stream = await openEvents();
     expect(stream.response.statusCode).toBe(200);
     expect(stream.response.headers).toMatchObject({
       'content-type': 'text/event-stream; charset=utf-8',
@@ -50,7 +50,7 @@ describe('an agent’s event stream', () => {
     });
     await waitFor('the beginning', () => stream.retry);
     expect([stream.comments.length, stream.retry, stream.lastEventId]).toEqual([1, 2000, '1']);
-    await write('after');
+    await writeLogLines('after');
     expect(await stream.waitForEvents(1)).toEqual([
       { id: '2', event: 'log', data: expect.objectContaining({ message: 'after' }) },
     ]);
@@ -58,7 +58,7 @@ describe('an agent’s event stream', () => {
   });
 
   it('an agent’s event stream sends each kind of timeline entry as the API contract defines it', async () => {
-    const stream = await open(0);
+    const stream = await openEvents(0);
     const jobId = newId();
     const at = new Date('2026-03-02T09:00:00.500Z');
     const timestamp = at.toISOString();
@@ -130,13 +130,13 @@ describe('an agent’s event stream', () => {
           name: `agent ${newId()}`,
         });
         const here = { organizationId: agentRef.organizationId, agentId: agent.id };
-        const some = (count: number) =>
-          appendEntries(harness.db, here, ...from(1, count).map((n) => makeLogLine(`line ${n}`)));
-        if (written) await some(written);
+        const writeManyLines = (count: number) =>
+          appendEntries(harness.db, here, ...listNumbers(1, count).map((n) => makeLogLine(`line ${n}`)));
+        if (written) await writeManyLines(written);
         const writing = writers.map(async (sizes) => {
-          for (const size of sizes) await some(size);
+          for (const size of sizes) await writeManyLines(size);
         });
-        const opening = from(0, written).map(async (lastSeen) => {
+        const opening = listNumbers(0, written).map(async (lastSeen) => {
           await delay(waitsMs[lastSeen]!);
           const stream = await followAgent(harness, here, lastSeen);
           return { seen: lastSeen, stream };
@@ -146,7 +146,7 @@ describe('an agent’s event stream', () => {
         const last = written + writers.flat().reduce((sum, size) => sum + size, 0);
         for (const { seen: lastSeen, stream } of streams) {
           await stream.waitForEvents(last - lastSeen);
-          expect(stream.eventIds).toEqual(from(lastSeen + 1, last));
+          expect(stream.eventIds).toEqual(listNumbers(lastSeen + 1, last));
           stream.close();
         }
       }),
@@ -157,30 +157,30 @@ describe('an agent’s event stream', () => {
   it('a client that reconnects to an event stream again and again receives every entry once', async () => {
     const total = 120;
     const writing = (async () => {
-      for (let n = 0; n < total; n += 3) await write('a', 'b', 'c');
+      for (let n = 0; n < total; n += 3) await writeLogLines('a', 'b', 'c');
     })();
     const received: number[] = [];
     let last = '0';
     for (let connections = 0; received.length < total; connections += 1) {
-      const stream = await open(last);
+      const stream = await openEvents(last);
       await stream.waitForEvents(Math.min(1 + connections, total - received.length));
       stream.close();
       received.push(...stream.eventIds);
       last = stream.lastEventId!;
     }
     await writing;
-    expect(received).toEqual(from(1, total));
+    expect(received).toEqual(listNumbers(1, total));
   });
 
   it('an event stream sends all older entries, even if they fill many pages or are large', async () => {
-    await appendEntries(harness.db, agentRef, ...from(1, 900).map((n) => makeLogLine(`line ${n}`)));
+    await appendEntries(harness.db, agentRef, ...listNumbers(1, 900).map((n) => makeLogLine(`line ${n}`)));
     const large = 'x'.repeat(100_000);
-    await appendEntries(harness.db, agentRef, ...from(1, 20).map(() => makeLogLine(large)));
-    const stream = await open(0);
+    await appendEntries(harness.db, agentRef, ...listNumbers(1, 20).map(() => makeLogLine(large)));
+    const stream = await openEvents(0);
     await stream.waitForEvents(920);
-    await write('live');
+    await writeLogLines('live');
     await stream.waitForEvents(921);
-    expect(stream.eventIds).toEqual(from(1, 921));
+    expect(stream.eventIds).toEqual(listNumbers(1, 921));
     stream.close();
   });
 
@@ -196,8 +196,8 @@ describe('an agent’s event stream', () => {
       makeLogLine('5', jobId),
     );
     await harness.db.query('system', 'DELETE FROM timeline_entry WHERE job_id = $1', [jobId]);
-    const streams = [await open(1), await open(3), await open(4), await open(5)];
-    await write('6');
+    const streams = [await openEvents(1), await openEvents(3), await openEvents(4), await openEvents(5)];
+    await writeLogLines('6');
     for (const [at, ids] of [[4, 6], [4, 6], [6], [6]].entries()) {
       await streams[at]!.waitForEvents(ids.length);
       expect(streams[at]!.eventIds).toEqual(ids);
@@ -210,23 +210,23 @@ describe('an agent’s event stream', () => {
     ['is far in the future', '99999999999999999999', '10'],
     ['is one ahead of the latest entry', '13', '10'],
   ])('an event stream sends resync, then new entries, if the last event id %s', async (_, lastEventId, oldest) => {
-    await write(...from(1, 12).map(String));
+    await writeLogLines(...listNumbers(1, 12).map(String));
     await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [agentRef.agentId]);
-    const stream = await open(lastEventId);
-    await write('new');
+    const stream = await openEvents(lastEventId);
+    await writeLogLines('new');
     const [resync, next] = await stream.waitForEvents(2);
     expect(resync).toEqual({ id: '12', event: 'resync', data: { type: 'resync', lastEventId, oldest, latest: '12' } });
     expect([next!.id, next!.data.message]).toEqual(['13', 'new']);
-    const again = await open(stream.lastEventId);
-    await write('newer');
+    const again = await openEvents(stream.lastEventId);
+    await writeLogLines('newer');
     expect((await again.waitForEvents(1))[0]).toMatchObject({ id: '14', event: 'log' });
     for (const each of [stream, again]) each.close();
   });
 
   it('an event stream that resumes right before the oldest stored entry sends no resync', async () => {
-    await write(...from(1, 12).map(String));
+    await writeLogLines(...listNumbers(1, 12).map(String));
     await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [agentRef.agentId]);
-    const stream = await open(9);
+    const stream = await openEvents(9);
     expect((await stream.waitForEvents(3)).map(({ event, id }) => `${event} ${id}`)).toEqual([
       'log 10',
       'log 11',
@@ -236,10 +236,10 @@ describe('an agent’s event stream', () => {
   });
 
   it('an event stream resumes at the Last-Event-ID header, or else at lastEventId in the query', async () => {
-    await write('1', '2', '3');
+    await writeLogLines('1', '2', '3');
     const { secret } = await makeApiKey(harness.db, agentRef);
     const openWith = (headers: Record<string, string>) =>
-      EventStream.open(`${harness.url}${path()}?lastEventId=1`, { 'x-api-key': secret, ...headers });
+      EventStream.open(`${harness.url}${getEventsPath()}?lastEventId=1`, { 'x-api-key': secret, ...headers });
     const [byQuery, byHeader] = [await openWith({}), await openWith({ 'last-event-id': '2' })];
     await byQuery.waitForEvents(2);
     await byHeader.waitForEvents(1);
@@ -249,13 +249,13 @@ describe('an agent’s event stream', () => {
 
   it('an event stream is refused for an invalid last event id or an agent outside the organization', async () => {
     for (const id of ['abc', '-1', '1.5', '1 2', '123456789012345678901']) {
-      const answer = await tenant.api.with({ 'last-event-id': id }).get(path());
+      const answer = await tenant.api.with({ 'last-event-id': id }).get(getEventsPath());
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
-      const query = await tenant.api.get(`${path()}?lastEventId=${encodeURIComponent(id)}`);
+      const query = await tenant.api.get(`${getEventsPath()}?lastEventId=${encodeURIComponent(id)}`);
       expect([query.status, query.body.code]).toEqual([400, 'invalid_payload']);
     }
     const other = await harness.makeTenant();
-    for (const url of [path(), `/api/agents/${newId()}/events`]) {
+    for (const url of [getEventsPath(), `/api/agents/${newId()}/events`]) {
       const answer = await other.api.get(url);
       expect([answer.status, answer.body.code]).toEqual([404, 'agent_not_found']);
     }
@@ -264,7 +264,7 @@ describe('an agent’s event stream', () => {
   it('a key that is bound to one agent cannot read the events and logs of another agent', async () => {
     const { id: agentId } = await makeAgent(harness.db, { organizationId: agentRef.organizationId, name: newId() });
     const { secret } = await makeApiKey(harness.db, { ...agentRef, agentId });
-    for (const url of [path(), `/api/agents/${agentRef.agentId}/logs`]) {
+    for (const url of [getEventsPath(), `/api/agents/${agentRef.agentId}/logs`]) {
       const answer = await harness.http.withKey(secret).get(url);
       expect([answer.status, answer.body.code]).toEqual([403, 'permission_denied']);
     }
@@ -272,24 +272,24 @@ describe('an agent’s event stream', () => {
   });
 
   it('an agent’s event stream contains no entries of other agents', async () => {
-    const stream = await open();
+    const stream = await openEvents();
     const neighbour = await makeAgent(harness.db, { organizationId: agentRef.organizationId, name: 'neighbour' });
     await appendEntries(harness.db, { ...agentRef, agentId: neighbour.id }, makeLogLine('not yours'));
-    await write('yours');
+    await writeLogLines('yours');
     await stream.waitForEvents(1);
     expect(stream.events.map(({ data }) => data.message)).toEqual(['yours']);
     stream.close();
   });
 
   it('an event stream sends a comment at every heartbeat interval', async () => {
-    const stream = await open();
+    const stream = await openEvents();
     await waitFor('three comments', () => stream.comments.length >= 4);
     expect(stream.events).toEqual([]);
     stream.close();
   });
 
   it('a HEAD request for an event stream is answered without opening a stream', async () => {
-    const answer = await tenant.api.send('HEAD', path());
+    const answer = await tenant.api.send('HEAD', getEventsPath());
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
   });
 
@@ -298,19 +298,19 @@ describe('an agent’s event stream', () => {
     const before = harness.app.streams.countOpen;
     const slow = connect(Number(new URL(harness.url).port), '127.0.0.1');
     slow.on('error', () => undefined);
-    slow.write(`GET ${path()} HTTP/1.1\r\nhost: muster.test\r\nx-api-key: ${secret}\r\n\r\n`);
+    slow.write(`GET ${getEventsPath()} HTTP/1.1\r\nhost: muster.test\r\nx-api-key: ${secret}\r\n\r\n`);
     slow.pause();
     await waitFor('the slow reader', () => harness.app.streams.countOpen === before + 1);
-    const reader = await open();
+    const reader = await openEvents();
     const line = 'x'.repeat(60_000);
     let written = 0;
     await waitFor('the slow reader to be disconnected', async () => {
-      await write(...from(1, 20).map(() => line));
+      await writeLogLines(...listNumbers(1, 20).map(() => line));
       written += 20;
       await reader.waitForEvents(written);
       return harness.app.streams.countOpen === before + 1;
     });
-    expect(reader.eventIds).toEqual(from(1, written));
+    expect(reader.eventIds).toEqual(listNumbers(1, written));
     reader.close();
     slow.destroy();
     await waitFor('all readers to be disconnected', () => harness.app.streams.countOpen === before);
@@ -318,27 +318,27 @@ describe('an agent’s event stream', () => {
 
   it('only the event streams of an API key end when that key is revoked', async () => {
     const { id, secret } = await makeApiKey(harness.db, agentRef);
-    const revoked = await EventStream.open(`${harness.url}${path()}`, { 'x-api-key': secret });
-    const stays = await open();
+    const revoked = await EventStream.open(`${harness.url}${getEventsPath()}`, { 'x-api-key': secret });
+    const stays = await openEvents();
     expect((await tenant.as.admin.delete(`/api/api-keys/${id}`)).status).toBe(204);
     await waitFor('the end', () => revoked.ended);
-    await write('still here');
+    await writeLogLines('still here');
     await stays.waitForEvents(1);
     expect([stays.ended, revoked.events]).toEqual([false, []]);
     stays.close();
   });
 
   it('an event stream ends when the session that opened it ends', async () => {
-    const { email, password } = await someone();
+    const { email, password } = await signInNewViewer();
     const login = await harness.http.post('/api/auth/login', { email, password });
     const cookie = login.headers.get('set-cookie')!.split(';')[0]!;
-    const stream = await EventStream.open(`${harness.url}${path()}`, { cookie });
+    const stream = await EventStream.open(`${harness.url}${getEventsPath()}`, { cookie });
     expect(stream.response.statusCode).toBe(200);
     await harness.http.with({ cookie }).post('/api/auth/logout');
     await waitFor('the end', () => stream.ended);
   });
 
-  async function someone() {
+  async function signInNewViewer() {
     const password = 'a password of some length';
     const email = `reader-${newId()}@example.com`;
     await tenant.as.admin.post('/api/users', { email, password, role: 'viewer' });

@@ -14,27 +14,34 @@ describe('an agent’s logs', () => {
     tenant = await harness.makeTenant();
     const agent = await makeAgent(harness.db, tenant);
     agentRef = { organizationId: tenant.organizationId, agentId: agent.id };
-    const day = (n: number) => new Date(Date.UTC(2026, 2, n, 9));
+    const buildMarchDay = (n: number) => new Date(Date.UTC(2026, 2, n, 9));
     await appendEntries(
       harness.db,
       agentRef,
-      { kind: 'provisioning', message: 'Tunnel is up', at: day(1) },
-      { kind: 'lifecycle', source: 'api', message: 'asked to', at: day(2), data: { eventType: 'manual_start' } },
-      { kind: 'execution', message: 'Opening 100% of C:\\claims', jobId, at: day(3) },
-      { kind: 'execution', message: 'no_eob found', jobId, level: 'warn', at: day(4) },
-      { kind: 'job', message: 'completed', jobId, at: day(5), data: { status: 'completed' } },
-      { kind: 'execution', message: 'another run', jobId: newId(), level: 'error', at: day(6) },
+      { kind: 'provisioning', message: 'Tunnel is up', at: buildMarchDay(1) },
+      {
+        kind: 'lifecycle',
+        source: 'api',
+        message: 'asked to',
+        at: buildMarchDay(2),
+        data: { eventType: 'manual_start' },
+      },
+      { kind: 'execution', message: 'Opening 100% of C:\\claims', jobId, at: buildMarchDay(3) },
+      { kind: 'execution', message: 'no_eob found', jobId, level: 'warn', at: buildMarchDay(4) },
+      { kind: 'job', message: 'completed', jobId, at: buildMarchDay(5), data: { status: 'completed' } },
+      { kind: 'execution', message: 'another run', jobId: newId(), level: 'error', at: buildMarchDay(6) },
     );
     const neighbour = await makeAgent(harness.db, { ...agentRef, name: 'neighbour' });
     await appendEntries(harness.db, { ...agentRef, agentId: neighbour.id }, makeLogLine('not here'));
   });
   afterAll(() => harness.close());
 
-  const read = (query = '') => tenant.as.viewer.get(`/api/agents/${agentRef.agentId}/logs${query}`);
-  const ids = async (query: string) => (await read(query)).body.entries.map(({ id }: { id: string }) => Number(id));
+  const requestLogs = (query = '') => tenant.as.viewer.get(`/api/agents/${agentRef.agentId}/logs${query}`);
+  const listEntryIds = async (query: string) =>
+    (await requestLogs(query)).body.entries.map(({ id }: { id: string }) => Number(id));
 
   it('an agent’s logs list its whole timeline, newest first', async () => {
-    const { status, body } = await read();
+    const { status, body } = await requestLogs();
     expect([status, body.nextCursor]).toEqual([200, null]);
     expect(body.entries.map(({ kind }: { kind: EntryKind }) => kind)).toEqual([
       'execution',
@@ -72,21 +79,21 @@ describe('an agent’s logs', () => {
     ['from=2026-03-03T00:00:00Z&to=2026-03-04T23:00:00Z&order=asc', [3, 4]],
     ['order=asc&limit=2', [1, 2]],
   ])('an agent’s logs can be filtered by %s', async (query, expected) => {
-    expect(await ids(`?${query}`)).toEqual(expected);
+    expect(await listEntryIds(`?${query}`)).toEqual(expected);
   });
 
   it.each(['asc', 'desc'])('pages of logs (%s) miss and repeat no entry while entries are added', async (order) => {
     const agent = await makeAgent(harness.db, { ...agentRef, name: `pages ${order}` });
     const here = { ...agentRef, agentId: agent.id };
-    const lines = (count: number) => Array.from({ length: count }, (_, at) => makeLogLine(`line ${at}`));
-    await appendEntries(harness.db, here, ...lines(11));
+    const makeLogLines = (count: number) => Array.from({ length: count }, (_, at) => makeLogLine(`line ${at}`));
+    await appendEntries(harness.db, here, ...makeLogLines(11));
     const received: number[] = [];
     for (let cursor = ''; ;) {
       const answer = await tenant.api.get(`/api/agents/${agent.id}/logs?limit=3&order=${order}${cursor}`);
       received.push(...answer.body.entries.map(({ id }: { id: string }) => Number(id)));
       if (!answer.body.nextCursor) break;
       cursor = `&cursor=${answer.body.nextCursor}`;
-      if (received.length === 3) await appendEntries(harness.db, here, ...lines(2));
+      if (received.length === 3) await appendEntries(harness.db, here, ...makeLogLines(2));
     }
     const all = Array.from({ length: order === 'asc' ? 13 : 11 }, (_, at) => at + 1);
     expect(received).toEqual(order === 'asc' ? all : all.reverse());
@@ -95,7 +102,7 @@ describe('an agent’s logs', () => {
   it.each(['kind=other', 'level=fatal', 'jobId=1', 'q=', 'from=yesterday', 'order=up', 'cursor=WyJhIl0', 'limit=0'])(
     'logs are refused for the invalid query %s',
     async (query) => {
-      const { status, body } = await read(`?${query}`);
+      const { status, body } = await requestLogs(`?${query}`);
       expect([status, body.code]).toEqual([400, 'invalid_payload']);
     },
   );
@@ -110,11 +117,11 @@ describe('an agent’s logs', () => {
   });
 
   it('the log lines of a job are read in the order in which they were written', async () => {
-    const page = (after: string | null) => ({ limit: 1, after: after ? [after] : null });
-    const logs = (after: string | null, filters = {}) =>
-      readJobLogs(harness.db, agentRef.organizationId, jobId, page(after), filters);
-    expect((await logs(null)).map(({ seq }) => seq)).toEqual([3, 4]);
-    expect((await logs('3')).map(({ message }) => message)).toEqual(['no_eob found']);
-    expect((await logs(null, { level: 'warn' })).map(({ seq }) => seq)).toEqual([4]);
+    const buildPage = (after: string | null) => ({ limit: 1, after: after ? [after] : null });
+    const readLogs = (after: string | null, filters = {}) =>
+      readJobLogs(harness.db, agentRef.organizationId, jobId, buildPage(after), filters);
+    expect((await readLogs(null)).map(({ seq }) => seq)).toEqual([3, 4]);
+    expect((await readLogs('3')).map(({ message }) => message)).toEqual(['no_eob found']);
+    expect((await readLogs(null, { level: 'warn' })).map(({ seq }) => seq)).toEqual([4]);
   });
 });

@@ -30,7 +30,7 @@ export class ImagingImagesController {
     access: allowSessionsAndKeys('agents.control'),
     unsuspended: true,
     body: ImagingImagesBody,
-    // This size is sufficient for 4,000 file names of 255 characters each, with their JSON escapes.
+    // The limit is sufficient for 4,000 file names of 255 characters each, with their JSON escapes.
     bodyLimit: 8 * 1024 * 1024,
     answer: CommandStarted,
     status: 202,

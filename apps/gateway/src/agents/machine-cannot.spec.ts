@@ -12,7 +12,7 @@ describe('a command', () => {
   });
   afterAll(() => harness.close());
 
-  const query = <T extends object>(sql: string, values: unknown[]) => harness.db.query<T>('system', sql, values);
+  const querySql = <T extends object>(sql: string, values: unknown[]) => harness.db.query<T>('system', sql, values);
 
   it('a command is refused only if its machine is known to lack a required capability', async () => {
     const id = (await makeAgent(harness.db, { organizationId: tenant.organizationId, name: newId(), status: 'online' }))
@@ -24,13 +24,13 @@ describe('a command', () => {
       [`/api/agents/${id}/imaging-images`, images, ['python', 'pillow']],
       [`/api/agent/${id}/action`, { action: 'start_recording', startUrl: 'https://a.example.com' }, ['chromium']],
     ];
-    const report = (names: string[], available: boolean) =>
-      query('UPDATE agent SET capabilities = $2 WHERE id = $1', [
+    const setCapabilities = (names: string[], available: boolean) =>
+      querySql('UPDATE agent SET capabilities = $2 WHERE id = $1', [
         id,
         JSON.stringify(names.map((name) => ({ name, available, detail: null }))),
       ]);
     const names = ['python', 'chromium', 'pillow'];
-    await report(names, false);
+    await setCapabilities(names, false);
     for (const [path, body, missing] of requests) {
       const { status, body: problem } = await tenant.api.post(path, body);
       expect([path, status, problem]).toEqual([
@@ -39,18 +39,19 @@ describe('a command', () => {
         expect.objectContaining({ code: 'machine_cannot', missing }),
       ]);
     }
-    const commands = () => query<{ kind: string }>('SELECT kind FROM agent_command WHERE agent_id = $1', [id]);
-    expect(await commands()).toEqual([]);
+    const listCommandKinds = () =>
+      querySql<{ kind: string }>('SELECT kind FROM agent_command WHERE agent_id = $1', [id]);
+    expect(await listCommandKinds()).toEqual([]);
     expect((await tenant.api.get(`/api/agents/${id}`)).body.capabilities).toContainEqual({
       ...{ name: 'pillow', available: false, detail: null },
     });
     // Commands are accepted if the capability is available or not reported.
-    await report(['python', 'pillow'], true);
+    await setCapabilities(['python', 'pillow'], true);
     for (const [path, body] of requests)
       expect([path, (await tenant.api.post(path, body)).status < 300]).toEqual([path, true]);
     const [path, composite] = [`/api/agents/${id}/imaging-composite`, { patientLookup: '1234', teeth: [3] }] as const;
     const reportOdbc = (odbc: object) =>
-      query('UPDATE agent SET capabilities = $2 WHERE id = $1', [
+      querySql('UPDATE agent SET capabilities = $2 WHERE id = $1', [
         id,
         JSON.stringify([{ name: 'odbc', available: false, detail: null, ...odbc }]),
       ]);
@@ -61,7 +62,7 @@ describe('a command', () => {
       await reportOdbc(odbc);
       expect((await tenant.api.post(path, composite)).status).toBe(202);
     }
-    await query('UPDATE agent SET capabilities = NULL WHERE id = $1', [id]);
+    await querySql('UPDATE agent SET capabilities = NULL WHERE id = $1', [id]);
     expect((await tenant.api.get(`/api/agents/${id}`)).body.capabilities).toBeNull();
     expect((await tenant.api.post(requests[0]![0], requests[0]![1])).status).toBe(202);
   });

@@ -15,7 +15,11 @@ describe('savings of adaptive idle stop', () => {
     agentId = (await makeAgent(harness.db, { organizationId: tenant.organizationId, name: 'Front desk 1' })).id;
   });
 
-  const idle = (id: string, daysAgo: number, row: { policy: string; savedMs: number | null; onMs: number | null }) =>
+  const insertIdlePeriod = (
+    id: string,
+    daysAgo: number,
+    row: { policy: string; savedMs: number | null; onMs: number | null },
+  ) =>
     harness.db.query(
       'system',
       `INSERT INTO agent_idle (agent_id, organization_id, began_at, ended_at, on_ms, policy, saved_ms, saved_micros)
@@ -26,13 +30,13 @@ describe('savings of adaptive idle stop', () => {
   const hour = 3_600_000;
 
   it('an agent’s savings of the last 30 days are grouped by the idle-stop policy that was in effect', async () => {
-    await idle(agentId, 1, { policy: 'fixed', onMs: hour, savedMs: hour / 2 });
-    await idle(agentId, 2, { policy: 'fixed', onMs: hour, savedMs: -hour / 4 });
-    await idle(agentId, 3, { policy: 'adaptive', onMs: hour / 4, savedMs: hour });
-    await idle(agentId, 4, { policy: 'fixed', onMs: null, savedMs: null });
-    await idle(agentId, 31, { policy: 'fixed', onMs: hour, savedMs: hour });
+    await insertIdlePeriod(agentId, 1, { policy: 'fixed', onMs: hour, savedMs: hour / 2 });
+    await insertIdlePeriod(agentId, 2, { policy: 'fixed', onMs: hour, savedMs: -hour / 4 });
+    await insertIdlePeriod(agentId, 3, { policy: 'adaptive', onMs: hour / 4, savedMs: hour });
+    await insertIdlePeriod(agentId, 4, { policy: 'fixed', onMs: null, savedMs: null });
+    await insertIdlePeriod(agentId, 31, { policy: 'fixed', onMs: hour, savedMs: hour });
     const other = await makeAgent(harness.db, { organizationId: tenant.organizationId, name: 'Front desk 2' });
-    await idle(other.id, 1, { policy: 'fixed', onMs: hour, savedMs: hour });
+    await insertIdlePeriod(other.id, 1, { policy: 'fixed', onMs: hour, savedMs: hour });
     const { status, body } = await tenant.as.viewer.get(`/api/agents/${agentId}/savings`);
     expect([status, body]).toEqual([
       200,
@@ -47,13 +51,13 @@ describe('savings of adaptive idle stop', () => {
   });
 
   it('an organization’s idle-stop savings are shown with its costs, but are not part of their total', async () => {
-    await idle(agentId, 1, { policy: 'fixed', onMs: hour, savedMs: hour / 2 });
-    await idle(agentId, 6, { policy: 'fixed', onMs: hour, savedMs: hour / 2 });
+    await insertIdlePeriod(agentId, 1, { policy: 'fixed', onMs: hour, savedMs: hour / 2 });
+    await insertIdlePeriod(agentId, 6, { policy: 'fixed', onMs: hour, savedMs: hour / 2 });
     await tenant.as.admin.patch('/api/organization/settings', { idleStopPolicy: 'adaptive' });
-    const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
-    const costs = async (from: string, to: string) =>
+    const formatDayAgo = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
+    const readCosts = async (from: string, to: string) =>
       (await tenant.as.viewer.get(`/api/costs?from=${from}&to=${to}`)).body;
-    expect(await costs(day(2), day(0))).toMatchObject({
+    expect(await readCosts(formatDayAgo(2), formatDayAgo(0))).toMatchObject({
       totalUsd: 0,
       idle: {
         policy: 'adaptive',
@@ -63,13 +67,13 @@ describe('savings of adaptive idle stop', () => {
         adaptiveSaved: { hours: 0, usd: 0 },
       },
     });
-    expect((await costs(day(7), day(5))).idle.adaptiveWouldSave.hours).toBe(0.5);
-    expect((await costs(day(29), day(0))).idle.adaptiveWouldSave.hours).toBe(1);
-    expect((await costs(day(60), day(50))).idle).toMatchObject({ idleHours: 0, onHours: 0 });
+    expect((await readCosts(formatDayAgo(7), formatDayAgo(5))).idle.adaptiveWouldSave.hours).toBe(0.5);
+    expect((await readCosts(formatDayAgo(29), formatDayAgo(0))).idle.adaptiveWouldSave.hours).toBe(1);
+    expect((await readCosts(formatDayAgo(60), formatDayAgo(50))).idle).toMatchObject({ idleHours: 0, onHours: 0 });
   });
 
   it('idle-stop savings are hidden from other organizations', async () => {
-    await idle(agentId, 1, { policy: 'fixed', onMs: hour, savedMs: hour });
+    await insertIdlePeriod(agentId, 1, { policy: 'fixed', onMs: hour, savedMs: hour });
     const otherTenant = await harness.makeTenant();
     const { status, body } = await otherTenant.as.viewer.get(`/api/agents/${agentId}/savings`);
     expect([status, body.code]).toEqual([404, 'agent_not_found']);

@@ -16,15 +16,15 @@ describe('a container without the organization’s label', () => {
 
   beforeAll(async () => {
     engine = createServer((request, response) => {
-      const answer = (body: object) =>
+      const sendAnswer = (body: object) =>
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-      if (request.url === '/version') return answer({ ApiVersion: '1.44' });
+      if (request.url === '/version') return sendAnswer({ ApiVersion: '1.44' });
       if (request.method !== 'GET') {
         orders.push(`${request.method} ${request.url}`);
         return response.writeHead(204).end();
       }
       const Networks = { bridge: { IPAddress: '172.17.0.9' } };
-      return answer({
+      return sendAnswer({
         Name: '/x',
         State: { Status: 'running' },
         Config: { Labels: labels },
@@ -50,15 +50,15 @@ describe('a container without the organization’s label', () => {
     orders.length = 0;
   });
 
-  const agentAt = async (status: AgentStatus) => {
+  const makeDockerAgent = async (status: AgentStatus) => {
     const { organizationId } = tenant;
     const machine = { provider: 'docker', providerConfig: { container: 'x', host }, providerRef: 'x' } as const;
     const lastReport = { lastSeen: new Date(), bootId: 'boot', vmState: 'stopped' };
     return (await makeAgent(harness.db, { organizationId, name: newId(), status, ...machine, ...lastReport })).id;
   };
-  const act = (id: string, body: object) => tenant.as.admin.post(`/api/agent/${id}/action`, body);
-  const statusOf = async (id: string) => (await tenant.api.get(`/api/agents/${id}`)).body.status as string;
-  const refusal = () => [
+  const performAgentAction = (id: string, body: object) => tenant.as.admin.post(`/api/agent/${id}/action`, body);
+  const readAgentStatus = async (id: string) => (await tenant.api.get(`/api/agents/${id}`)).body.status as string;
+  const buildExpectedRefusal = () => [
     409,
     {
       code: 'machine_not_ours',
@@ -75,29 +75,29 @@ describe('a container without the organization’s label', () => {
   ])(
     'the action %s of a %s agent whose container lacks the organization’s label is refused',
     async (action, status) => {
-      const id = await agentAt(status);
+      const id = await makeDockerAgent(status);
       const { id: workflowId } = await makeWorkflow(harness.db, { organizationId: tenant.organizationId });
-      const answer = await act(id, { action, ...(action === 'start_job' ? { workflowId } : {}) });
-      expect([answer.status, answer.body]).toMatchObject(refusal());
-      expect([await statusOf(id), orders]).toEqual([status, []]);
+      const answer = await performAgentAction(id, { action, ...(action === 'start_job' ? { workflowId } : {}) });
+      expect([answer.status, answer.body]).toMatchObject(buildExpectedRefusal());
+      expect([await readAgentStatus(id), orders]).toEqual([status, []]);
       expect(await harness.db.query('system', 'SELECT FROM job WHERE agent_id = $1', [id])).toEqual([]);
     },
   );
 
   it('an agent whose container lacks the organization’s label is deleted only if forced, and its container stays', async () => {
-    const id = await agentAt('stopped');
+    const id = await makeDockerAgent('stopped');
     const answer = await tenant.as.admin.delete(`/api/agents/${id}`);
-    expect([answer.status, answer.body]).toMatchObject(refusal());
+    expect([answer.status, answer.body]).toMatchObject(buildExpectedRefusal());
     expect((await tenant.as.admin.delete(`/api/agents/${id}?force=true`)).status).toBe(204);
     await harness.app.nest.get(MachineControl).executeOrder(id);
-    expect([await statusOf(id), orders]).toEqual(['terminated', []]);
+    expect([await readAgentStatus(id), orders]).toEqual(['terminated', []]);
     const message = (await tenant.api.get(`/api/agents/${id}/logs?kind=provisioning`)).body.entries[0]
       .message as string;
     expect(message).toMatch(/^its keys are revoked; its machine was not terminated: The container x is not labelled/);
   });
 
   it('the state and the address of a container without the organization’s label are hidden', async () => {
-    const id = await agentAt('online');
+    const id = await makeDockerAgent('online');
     expect((await tenant.api.get(`/api/agents/${id}/status`)).body).toMatchObject({
       vmState: 'stopped',
       vmIp: null,
@@ -111,15 +111,18 @@ describe('a container without the organization’s label', () => {
   });
 
   it('orders to a container are accepted as soon as it has the organization’s label', async () => {
-    const id = await agentAt('online');
+    const id = await makeDockerAgent('online');
     labels = { 'muster.organization': tenant.organizationId };
-    expect((await act(id, { action: 'stop' })).body).toMatchObject({ success: true, status: 'stopping' });
+    expect((await performAgentAction(id, { action: 'stop' })).body).toMatchObject({
+      success: true,
+      status: 'stopping',
+    });
     await harness.app.nest.get(MachineControl).executeOrder(id);
     expect(orders).toEqual(['POST /v1.44/containers/x/stop?t=10']);
   });
 
   it('the missing label of a container is reported only to callers that may act on its agent', async () => {
-    const id = await agentAt('stopped');
+    const id = await makeDockerAgent('stopped');
     expect((await tenant.as.member.post(`/api/agent/${id}/action`, { action: 'terminate' })).status).toBe(403);
     const otherTenant = await harness.makeTenant();
     expect((await otherTenant.as.admin.post(`/api/agent/${id}/action`, { action: 'start' })).body.code).toBe(

@@ -20,8 +20,8 @@ export function parseAnswerForm(question: Asked, contentType: string | undefined
   if (question.kind === 'form') return parseFields(question.fields as unknown as FormField[], values);
   const { answer, ...others } = Object.fromEntries(values);
   const [extra] = Object.keys(others);
-  if (extra !== undefined) throw invalidFormError('answer', 'The form has only the field “answer”.');
-  if (answer === undefined) throw invalidFormError('answer', 'The answer is missing.');
+  if (extra !== undefined) throw createInvalidFormError('answer', 'The form has only the field “answer”.');
+  if (answer === undefined) throw createInvalidFormError('answer', 'The answer is missing.');
   if (question.kind === 'confirm') return parseBoolean(answer);
   if (question.kind === 'choice') return findChoice(question.choices, answer);
   return question.kind === 'code' ? answer.trim() : answer;
@@ -32,7 +32,7 @@ function readPairs(text: string): Map<string, string> {
   const values = new Map<string, string>();
   for (const [sentName, value] of new URLSearchParams(text)) {
     const name = toPlainNewlines(sentName);
-    if (values.has(name)) throw invalidFormError('answer', 'A field of the form was sent twice.');
+    if (values.has(name)) throw createInvalidFormError('answer', 'A field of the form was sent twice.');
     values.set(name, toPlainNewlines(value));
   }
   return values;
@@ -60,7 +60,7 @@ function parseBoolean(text: string): boolean | string {
   return text === 'true' || (text === 'false' ? false : text);
 }
 
-/** Returns the choice with the text that a browser sent, in which all line breaks were changed. */
+/** Returns the choice that a browser sent as text, in which the browser has changed all line breaks. */
 function findChoice(choices: string[] | null | undefined, text: string): string {
   return choices?.find((choice) => toPlainNewlines(choice) === text) ?? text;
 }
@@ -70,6 +70,6 @@ function toPlainNewlines(text: string): string {
   return text.replaceAll(/\r\n?/g, '\n');
 }
 
-function invalidFormError(field: string, detail: string): AppError {
+function createInvalidFormError(field: string, detail: string): AppError {
   return invalidFieldError(field, detail, detail);
 }

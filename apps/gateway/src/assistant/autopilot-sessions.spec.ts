@@ -17,11 +17,11 @@ describe('autopilot sessions and command history', () => {
   });
   afterAll(() => harness.close());
 
-  const sql = (text: string, values: unknown[]) => harness.db.query('system', text, values);
+  const querySql = (text: string, values: unknown[]) => harness.db.query('system', text, values);
   const makeSession = async (agentId: string, status: string, columns: { title?: string; error?: string } = {}) => {
     const id = newId();
     const task = columns.title ? { title: columns.title, steps: [] } : null;
-    await sql(
+    await querySql(
       `INSERT INTO autopilot_session (id, organization_id, agent_id, status, phase, asked_by, due_at, max_steps,
          max_attempts, max_active_ms, max_cost_micros, approve, intent, task, error)
        VALUES ($1, $2, $3, $4, 'over', '{"kind": "user", "id": "the one"}', NULL, 50, 5, 3600000, 5000000, 'never',
@@ -30,7 +30,7 @@ describe('autopilot sessions and command history', () => {
     );
     return id;
   };
-  const idsOf = async (query: string, client: HttpClient = tenant.as.viewer) =>
+  const listSessionIds = async (query: string, client: HttpClient = tenant.as.viewer) =>
     (await client.get(`/api/autopilot-sessions?${query}`)).body.sessions?.map((each: any) => each.sessionId);
 
   it('autopilot sessions of all agents are listed newest first and can be filtered by agent, status and text', async () => {
@@ -38,15 +38,15 @@ describe('autopilot sessions and command history', () => {
     const filed = await makeSession(first, 'completed', { title: 'File the CLAIM' });
     const waiting = await makeSession(second, 'paused', { title: 'See the portal' });
     const failed = await makeSession(second, 'failed', { error: 'the claim is not there' });
-    expect(await idsOf('')).toEqual([failed, waiting, filed]);
-    expect(await idsOf(`agentId=${second}`)).toEqual([failed, waiting]);
-    expect(await idsOf('status=paused')).toEqual([waiting]);
-    expect(await idsOf('q=claim')).toEqual([failed, filed]);
-    expect(await idsOf('q=the%20intent')).toEqual([failed]);
-    expect(await idsOf(`q=${waiting}`)).toEqual([waiting]);
-    expect(await idsOf('q=claim&status=completed')).toEqual([filed]);
+    expect(await listSessionIds('')).toEqual([failed, waiting, filed]);
+    expect(await listSessionIds(`agentId=${second}`)).toEqual([failed, waiting]);
+    expect(await listSessionIds('status=paused')).toEqual([waiting]);
+    expect(await listSessionIds('q=claim')).toEqual([failed, filed]);
+    expect(await listSessionIds('q=the%20intent')).toEqual([failed]);
+    expect(await listSessionIds(`q=${waiting}`)).toEqual([waiting]);
+    expect(await listSessionIds('q=claim&status=completed')).toEqual([filed]);
     const { body } = await tenant.as.viewer.get('/api/autopilot-sessions?limit=2');
-    expect(await idsOf(`limit=2&cursor=${body.nextCursor}`)).toEqual([filed]);
+    expect(await listSessionIds(`limit=2&cursor=${body.nextCursor}`)).toEqual([filed]);
     const whole = await tenant.as.viewer.get(`/api/autopilot-sessions/${filed}`);
     expect(whole.body).toMatchObject({ sessionId: filed, agentId: first, task: { title: 'File the CLAIM' } });
   });
@@ -55,12 +55,12 @@ describe('autopilot sessions and command history', () => {
     const [first, second] = agents as [string, string];
     const own = await makeSession(first, 'completed');
     const other = await makeSession(second, 'completed');
-    expect(await idsOf('', otherTenant.as.admin)).toEqual([]);
+    expect(await listSessionIds('', otherTenant.as.admin)).toEqual([]);
     expect((await otherTenant.as.admin.get(`/api/autopilot-sessions/${own}`)).status).toBe(404);
     const { organizationId } = tenant;
     const key = await makeApiKey(harness.db, { organizationId, scope: 'api', agentId: first });
     const bound = harness.http.withKey(key.secret);
-    const visibleIds = await idsOf('', bound);
+    const visibleIds = await listSessionIds('', bound);
     expect([visibleIds.includes(own), visibleIds.includes(other)]).toEqual([true, false]);
     expect((await bound.get(`/api/autopilot-sessions?agentId=${second}`)).status).toBe(403);
     expect((await bound.get(`/api/autopilot-sessions/${other}`)).status).toBe(403);
@@ -68,9 +68,9 @@ describe('autopilot sessions and command history', () => {
 
   it('an agent’s commands are listed without their payload and output', async () => {
     const { id: agentId } = await makeAgent(harness.db, { organizationId: tenant.organizationId, name: newId() });
-    const ask = async (kind: string, status: string, error: string | null) => {
+    const insertCommand = async (kind: string, status: string, error: string | null) => {
       const id = newId();
-      await sql(
+      await querySql(
         `INSERT INTO agent_command (id, organization_id, agent_id, kind, status, payload, output, error, error_code,
            deadline)
          VALUES ($1, $2, $3, $4, $5, '{"code": "secret"}', 'secret', $6, $7, now())`,
@@ -78,10 +78,10 @@ describe('autopilot sessions and command history', () => {
       );
       return id;
     };
-    const done = await ask('snippet', 'success', null);
-    const failed = await ask('imaging_images', 'failed', `Too LATE ${'x'.repeat(5000)}`);
+    const done = await insertCommand('snippet', 'success', null);
+    const failed = await insertCommand('imaging_images', 'failed', `Too LATE ${'x'.repeat(5000)}`);
     const path = `/api/agents/${agentId}/command-history`;
-    const listed = async (query: string) =>
+    const listCommandIds = async (query: string) =>
       (await tenant.as.viewer.get(`${path}?${query}`)).body.commands.map((each: any) => each.commandId);
     const { body, text } = await tenant.as.viewer.get(path);
     expect(body.commands).toMatchObject([
@@ -90,11 +90,11 @@ describe('autopilot sessions and command history', () => {
     ]);
     expect(body.commands[0].error).toHaveLength(1000);
     expect(text).not.toContain('secret');
-    expect(await listed('kind=snippet')).toEqual([done]);
-    expect(await listed('status=failed')).toEqual([failed]);
-    expect(await listed('q=too%20late')).toEqual([failed]);
-    expect(await listed(`q=${done}`)).toEqual([done]);
-    expect(await listed('kind=snippet&status=failed')).toEqual([]);
+    expect(await listCommandIds('kind=snippet')).toEqual([done]);
+    expect(await listCommandIds('status=failed')).toEqual([failed]);
+    expect(await listCommandIds('q=too%20late')).toEqual([failed]);
+    expect(await listCommandIds(`q=${done}`)).toEqual([done]);
+    expect(await listCommandIds('kind=snippet&status=failed')).toEqual([]);
     expect((await otherTenant.as.admin.get(path)).status).toBe(404);
   });
 
@@ -105,18 +105,19 @@ describe('autopilot sessions and command history', () => {
       status: 'online',
     });
     const { commandId } = (await tenant.api.post(`/api/agents/${agentId}/run-snippet`, { code: 'print(1)' })).body;
-    const status = (more: string) =>
+    const requestStatus = (more: string) =>
       tenant.api.get(`/api/agents/${agentId}/run-snippet/status?commandId=${commandId}${more}`);
-    expect((await status('')).body).toEqual({ status: 'pending' });
-    const print = (output: string) => sql(`UPDATE agent_command SET output = $2 WHERE id = $1`, [commandId, output]);
-    const waiting = status('&wait=25&seen=0');
-    await print('first\n');
+    expect((await requestStatus('')).body).toEqual({ status: 'pending' });
+    const setCommandOutput = (output: string) =>
+      querySql(`UPDATE agent_command SET output = $2 WHERE id = $1`, [commandId, output]);
+    const waiting = requestStatus('&wait=25&seen=0');
+    await setCommandOutput('first\n');
     expect((await waiting).body).toEqual({ status: 'pending', output: 'first\n' });
-    expect((await status('&wait=25')).body.output).toBe('first\n');
-    const ending = status('&wait=25&seen=6');
-    await sql(`UPDATE agent_command SET status = 'success', output = 'all' WHERE id = $1`, [commandId]);
+    expect((await requestStatus('&wait=25')).body.output).toBe('first\n');
+    const ending = requestStatus('&wait=25&seen=6');
+    await querySql(`UPDATE agent_command SET status = 'success', output = 'all' WHERE id = $1`, [commandId]);
     expect((await ending).body).toEqual({ status: 'success', output: 'all' });
-    expect((await status('&wait=1&seen=3')).body.status).toBe('success');
-    expect((await status('&wait=26')).status).toBe(400);
+    expect((await requestStatus('&wait=1&seen=3')).body.status).toBe('success');
+    expect((await requestStatus('&wait=26')).status).toBe(400);
   });
 });

@@ -3,7 +3,7 @@ import { appendEntries, makeLogLine, makeAgent, makeApiKey, makeJob, startHarnes
 import { gateway } from '../gateway.harness';
 import { type ChatFixture, openChatFixture } from './chat.harness';
 
-const odd = (call: object) => JSON.stringify({ choices: [{ message: { tool_calls: [call] } }] });
+const buildToolCallAnswer = (call: object) => JSON.stringify({ choices: [{ message: { tool_calls: [call] } }] });
 
 describe('a chat with a model that fails', () => {
   let fixture: ChatFixture;
@@ -18,7 +18,7 @@ describe('a chat with a model that fails', () => {
     agentId = await fixture.anAgent();
   });
 
-  const say = (message: string, more: object = {}) =>
+  const sendChatMessage = (message: string, more: object = {}) =>
     fixture.chat(fixture.tenant.as.member, agentId, { message, ...more });
 
   it.each([
@@ -27,7 +27,12 @@ describe('a chat with a model that fails', () => {
     ['returns JSON of another shape', [{ raw: '{"answer": 42}' }], 502, 'model_failed'],
     ['returns empty answers', ['', ''], 502, 'model_failed'],
     ['returns null as a tool call', [{ raw: '{"choices":[{"message":{"tool_calls":[null]}}]}' }], 502, 'model_failed'],
-    ['returns a numeric tool call id', [{ raw: odd({ id: 1, function: { name: 'stop' } }) }], 502, 'model_failed'],
+    [
+      'returns a numeric tool call id',
+      [{ raw: buildToolCallAnswer({ id: 1, function: { name: 'stop' } }) }],
+      502,
+      'model_failed',
+    ],
     ['fails four times', [{ status: 500 }, { status: 503 }, { status: 500 }, { status: 500 }], 502, 'model_failed'],
     ['requests a long delay', [{ status: 429, headers: { 'retry-after': '60' } }], 502, 'model_failed'],
   ] as const)(
@@ -35,14 +40,14 @@ describe('a chat with a model that fails', () => {
     async (_, script, status, code) => {
       const { model, tenant, history } = fixture;
       model.addResponses(...script);
-      const failed = await say('Hello');
+      const failed = await sendChatMessage('Hello');
       expect([failed.status, failed.body.code]).toEqual([status, code]);
       const { sessionId } = failed.body;
       const [, answer] = await history(tenant.as.member, agentId, sessionId);
       expect(answer).toMatchObject({ status: 'failed', code, error: failed.body.detail, content: '' });
       model.reset();
       model.addResponses('Hello again.');
-      expect((await say('Hello?', { sessionId })).body.reply).toBe('Hello again.');
+      expect((await sendChatMessage('Hello?', { sessionId })).body.reply).toBe('Hello again.');
     },
   );
 
@@ -50,7 +55,7 @@ describe('a chat with a model that fails', () => {
     const { model, tenant, stream, history } = fixture;
     const turn = { content: 'x'.repeat(150_000), toolCalls: [{ name: 'get_status', arguments: {} }] };
     model.addResponses(turn, turn, turn, turn);
-    const { status, body } = await say('Hello');
+    const { status, body } = await sendChatMessage('Hello');
     expect([status, body.code]).toEqual([502, 'model_failed']);
     const [, answer] = await history(tenant.as.member, agentId, body.sessionId);
     expect(answer).toMatchObject({ status: 'failed', code: 'model_failed' });
@@ -68,7 +73,7 @@ describe('a chat with a model that fails', () => {
   it('a refusal of the model is returned as the chat’s reply, whole and as a stream', async () => {
     const { model, tenant, stream } = fixture;
     model.addResponses({ refusal: 'I would rather not.' }, { refusal: 'No, really.' });
-    const { status, body } = await say('Hello');
+    const { status, body } = await sendChatMessage('Hello');
     expect([status, body.reply]).toEqual([200, 'I would rather not.']);
     const { events, ended } = await stream(tenant.as.member, agentId, { message: 'Please' });
     await ended;
@@ -78,7 +83,7 @@ describe('a chat with a model that fails', () => {
 
   it('a chat calls its model again if the model is busy for a moment', async () => {
     fixture.model.addResponses({ status: 429, headers: { 'retry-after': '0' } }, { status: 503 }, 'Here I am.');
-    expect((await say('Hello')).body.reply).toBe('Here I am.');
+    expect((await sendChatMessage('Hello')).body.reply).toBe('Here I am.');
     expect(fixture.model.faults).toEqual([]);
   });
 
@@ -96,7 +101,7 @@ describe('a chat with a model that fails', () => {
       },
       'Sorry.',
     );
-    const { status, body } = await say('Hello');
+    const { status, body } = await sendChatMessage('Hello');
     expect([status, body.reply]).toEqual([200, 'Sorry.']);
     for (const call of body.toolCalls) expect(call).toMatchObject({ status: 'failed', code: 'invalid_payload' });
     expect(model.calls[1]!.lastText).toContain('There is no tool');
@@ -107,7 +112,7 @@ describe('a chat with a model that fails', () => {
     const { model, tenant, history } = fixture;
     const settings = '/api/organization/settings';
     expect((await tenant.as.admin.patch(settings, { monthlySpendLimitUsd: 0 })).status).toBe(200);
-    const refused = await say('Hello');
+    const refused = await sendChatMessage('Hello');
     expect([refused.status, refused.body.code]).toEqual([402, 'billing_gate_closed']);
     expect(model.calls).toEqual([]);
     const [, answer] = await history(tenant.as.member, agentId, refused.body.sessionId);
@@ -149,7 +154,7 @@ describe('a chat with a model that fails', () => {
       model.addRule(({ lastText }) => (lastText.includes(orders) ? { toolCalls: attempts } : undefined));
       model.addResponses({ toolCalls: [{ name: 'read_logs', arguments: {} }] });
       model.addRule(({ lastText }) => (lastText.includes('was not called') ? 'I was told to, by a log.' : undefined));
-      const { body } = await say('What happened?');
+      const { body } = await sendChatMessage('What happened?');
       expect(body.reply).toBe('I was told to, by a log.');
       const statuses = body.toolCalls.map(({ status, code }: Record<string, string>) => code ?? status);
       expect(statuses).toEqual([
@@ -211,9 +216,9 @@ describe('a chat with a model that fails', () => {
         'I see nothing.',
         'Still nothing.',
       );
-      const { body } = await say(`The password is ${secret}, isn’t it?`);
+      const { body } = await sendChatMessage(`The password is ${secret}, isn’t it?`);
       expect(body.reply).toBe('I see nothing.');
-      expect((await say('Sure?', { sessionId: body.sessionId })).body.reply).toBe('Still nothing.');
+      expect((await sendChatMessage('Sure?', { sessionId: body.sessionId })).body.reply).toBe('Still nothing.');
       expect(model.faults).toEqual([]);
       expect(model.calls).toHaveLength(4);
       expect(model.calls[1]!.text).toContain('[secret]');

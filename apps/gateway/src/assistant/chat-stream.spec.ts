@@ -15,10 +15,10 @@ describe('a chat’s stream', () => {
   });
   afterEach(() => expect(fixture.model.faults).toEqual([]));
 
-  const open = (body: object, client = fixture.tenant.as.member) => fixture.stream(client, agentId, body);
-  const lastOf = async (sessionId: string) =>
+  const openChatStream = (body: object, client = fixture.tenant.as.member) => fixture.stream(client, agentId, body);
+  const readLastMessage = async (sessionId: string) =>
     (await fixture.history(fixture.tenant.as.member, agentId, sessionId)).at(-1);
-  const tokensOf = (events: { event: string; data: { text: string } }[]) =>
+  const listTokens = (events: { event: string; data: { text: string } }[]) =>
     events.filter(({ event }) => event === 'token').map(({ data }) => data.text);
 
   it('a chat’s stream sends session, tokens, tool calls and results in order, then usage and done', async () => {
@@ -32,7 +32,7 @@ describe('a chat’s stream', () => {
       },
       'It is online, and waits to be stopped.',
     );
-    const { status, headers, events, ended } = await open({ message: 'Stop it' });
+    const { status, headers, events, ended } = await openChatStream({ message: 'Stop it' });
     expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
     expect(headers.get('x-accel-buffering')).toBe('no');
     await ended;
@@ -51,12 +51,12 @@ describe('a chat’s stream', () => {
       { id: second!.data.id, status: 'needs_confirmation', confirmationId: expect.any(String) },
     ]);
     const { reply } = events.at(-1)!.data;
-    expect(tokensOf(events).join('')).toBe(reply);
+    expect(listTokens(events).join('')).toBe(reply);
     expect(reply).toBe('Let me look.\n\nIt is online, and waits to be stopped.');
     expect(events.at(-2)!.data).toEqual({
       ...{ inputTokens: expect.any(Number), outputTokens: expect.any(Number), costUsd: expect.any(Number) },
     });
-    expect(await lastOf(sessionId)).toMatchObject({ role: 'assistant', content: reply });
+    expect(await readLastMessage(sessionId)).toMatchObject({ role: 'assistant', content: reply });
     const path = `/api/agents/${agentId}/manage`;
     const { confirmationId } = results[1]!;
     expect((await fixture.tenant.as.member.post(path, { confirmationId, approve: true })).status).toBe(200);
@@ -64,29 +64,29 @@ describe('a chat’s stream', () => {
 
   it('a chat’s stream sends each token when the model produces it, and comments in between', async () => {
     fixture.model.addResponses({ content: 'one two three four five six', slowMs: 120 });
-    const { events, comments, ended } = await open({ message: 'Count' });
-    await waitFor('the first token', () => tokensOf(events).length > 0);
+    const { events, comments, ended } = await openChatStream({ message: 'Count' });
+    await waitFor('the first token', () => listTokens(events).length > 0);
     expect(fixture.model.calls[0]!.isOver).toBe(false);
     await ended;
-    expect(tokensOf(events)).toHaveLength(6);
+    expect(listTokens(events)).toHaveLength(6);
     expect(comments.length).toBeGreaterThan(2);
   });
 
   it('a chat’s stream whose reader disconnects aborts the model call but stores the text so far', async () => {
     fixture.model.addResponses({ content: 'a b c d e f g h i j k l m n o p', slowMs: 100 });
-    const { events, leave } = await open({ message: 'Tell me' });
-    await waitFor('three tokens', () => tokensOf(events).length >= 3);
+    const { events, leave } = await openChatStream({ message: 'Tell me' });
+    await waitFor('three tokens', () => listTokens(events).length >= 3);
     leave();
     await waitFor('the model call to be aborted', () => fixture.model.calls[0]!.wasLeft);
     const { sessionId } = events[0]!.data;
     const left = await waitFor('the turn’s end', async () => {
-      const last = await lastOf(sessionId);
+      const last = await readLastMessage(sessionId);
       return last.status === 'left' && last;
     });
     expect(left.content).toMatch(/^a b c /);
     expect(left.content).not.toContain('p');
     fixture.model.addResponses('Where was I.');
-    const again = await open({ message: 'Continue', sessionId });
+    const again = await openChatStream({ message: 'Continue', sessionId });
     await again.ended;
     expect(again.events.at(-1)).toEqual({ event: 'done', data: { reply: 'Where was I.' } });
     expect(fixture.model.calls[1]!.text).toContain('a b c');
@@ -114,14 +114,14 @@ describe('a chat’s stream', () => {
     'a chat’s stream ends with an error but stores the received text if the model %s',
     async (_, script, code) => {
       fixture.model.addResponses(script);
-      const { events, ended } = await open({ message: 'Count' });
+      const { events, ended } = await openChatStream({ message: 'Count' });
       await ended;
       expect(events.at(-1)).toEqual({ event: 'error', data: { code, detail: expect.any(String) } });
       expect(events.filter(({ event }) => event === 'done')).toEqual([]);
       const { sessionId } = events[0]!.data;
-      expect(await lastOf(sessionId)).toMatchObject({ content: 'one two ', status: 'failed', code });
+      expect(await readLastMessage(sessionId)).toMatchObject({ content: 'one two ', status: 'failed', code });
       fixture.model.addResponses('Better now.');
-      const again = await open({ message: 'And now?', sessionId });
+      const again = await openChatStream({ message: 'And now?', sessionId });
       await again.ended;
       expect(again.events.at(-1)!.data).toEqual({ reply: 'Better now.' });
     },
@@ -130,11 +130,11 @@ describe('a chat’s stream', () => {
   it('a chat’s stream that cannot start is answered with a problem document', async () => {
     const { tenant, harness } = fixture;
     const otherTenant = await harness.makeTenant();
-    expect((await open({ message: '' })).problem).toMatchObject({ status: 400, code: 'invalid_payload' });
-    expect((await open({ message: 'x', autoConfirm: true })).problem).toMatchObject({ status: 403 });
-    expect((await open({ message: 'x' }, otherTenant.as.member)).problem).toMatchObject({ status: 404 });
-    expect((await open({ message: 'x' }, tenant.worker)).problem).toMatchObject({ status: 403 });
-    expect((await open({ message: 'x' }, harness.http)).problem).toMatchObject({ status: 401 });
+    expect((await openChatStream({ message: '' })).problem).toMatchObject({ status: 400, code: 'invalid_payload' });
+    expect((await openChatStream({ message: 'x', autoConfirm: true })).problem).toMatchObject({ status: 403 });
+    expect((await openChatStream({ message: 'x' }, otherTenant.as.member)).problem).toMatchObject({ status: 404 });
+    expect((await openChatStream({ message: 'x' }, tenant.worker)).problem).toMatchObject({ status: 403 });
+    expect((await openChatStream({ message: 'x' }, harness.http)).problem).toMatchObject({ status: 401 });
     expect(fixture.model.calls).toEqual([]);
   });
 });

@@ -37,11 +37,20 @@ export async function openChatFixture(options: { env?: Environment; clock?: Cloc
     client.post(`/api/agents/${agentId}/chat`, body);
   const readHistory = async (client: HttpClient, agentId: string, sessionId: string) =>
     (await client.get(`/api/agents/${agentId}/chat?sessionId=${sessionId}`)).body.messages;
-  const close = async () => {
+  const closeFixture = async () => {
     await harness.close();
     await model.close();
   };
-  return { ...managed, model, harness, tenant, chat: streamAnswer, history: readHistory, stream: streamChat, close };
+  return {
+    ...managed,
+    model,
+    harness,
+    tenant,
+    chat: streamAnswer,
+    history: readHistory,
+    stream: streamChat,
+    close: closeFixture,
+  };
 }
 
 /** Reads a chat's stream as it arrives. `leave` disconnects before the stream ends. */

@@ -18,7 +18,7 @@ describe('a chat', () => {
   });
   afterEach(() => expect(fixture.model.faults).toEqual([]));
 
-  const say = (body: object | string, client = fixture.tenant.as.member) =>
+  const sendChatMessage = (body: object | string, client = fixture.tenant.as.member) =>
     fixture.chat(client, agentId, typeof body === 'string' ? { message: body } : body);
 
   it('a chat returns the model’s reply, its tool calls and its usage', async () => {
@@ -28,7 +28,7 @@ describe('a chat', () => {
       { toolCalls: [{ name: 'get_status', arguments: {} }], usage },
       { content: 'It is online.', usage },
     );
-    const { status, body } = await say('How is it?');
+    const { status, body } = await sendChatMessage('How is it?');
     expect(status).toBe(200);
     expect(body).toEqual({
       sessionId: expect.stringMatching(uuid),
@@ -63,10 +63,10 @@ describe('a chat', () => {
       'No runs yet.',
       'As I said.',
     );
-    const first = await say('Which runs were there?');
+    const first = await sendChatMessage('Which runs were there?');
     const { sessionId } = first.body;
     expect(first.body.reply).toBe('Looking.\n\nNo runs yet.');
-    const second = await say({ message: 'Really?', sessionId });
+    const second = await sendChatMessage({ message: 'Really?', sessionId });
     expect(second.body).toMatchObject({ sessionId, reply: 'As I said.', toolCalls: [] });
     const messages = model.calls[2]!.body.messages;
     expect(messages.map(({ role }: { role: string }) => role)).toEqual([
@@ -93,10 +93,10 @@ describe('a chat', () => {
     const ids: string[] = [];
     for (const message of ['one', 'two', `three ${'x'.repeat(200)}`]) {
       model.addResponses('Yes.');
-      ids.push((await say(message)).body.sessionId);
+      ids.push((await sendChatMessage(message)).body.sessionId);
     }
     model.addResponses('Yes.');
-    await say({ message: 'again', sessionId: ids[0] });
+    await sendChatMessage({ message: 'again', sessionId: ids[0] });
     const path = `/api/agents/${agentId}/chat`;
     const page = (await tenant.as.member.get(`${path}?limit=2`)).body;
     expect(page.sessions).toEqual([
@@ -141,7 +141,7 @@ describe('a chat', () => {
   it('a chat session is shown only to its owner, and only for its agent', async () => {
     const { model, tenant, harness, anAgent } = fixture;
     model.addResponses('Yes.');
-    const { sessionId } = (await say('Mine')).body;
+    const { sessionId } = (await sendChatMessage('Mine')).body;
     const otherTenant = await harness.makeTenant();
     const path = `/api/agents/${agentId}/chat?sessionId=${sessionId}`;
     for (const client of [
@@ -152,33 +152,34 @@ describe('a chat', () => {
       otherTenant.as.member,
     ]) {
       expect((await client.get(path)).status).toBe(404);
-      expect((await say({ message: 'Yours', sessionId }, client)).status).toBe(404);
+      expect((await sendChatMessage({ message: 'Yours', sessionId }, client)).status).toBe(404);
       expect((await client.get(`/api/agents/${agentId}/chat`)).body.sessions ?? []).toEqual([]);
     }
     expect((await fixture.chat(tenant.as.member, await anAgent(), { message: 'Hm', sessionId })).status).toBe(404);
     model.addResponses('For a program.');
-    const own = await say('Its own', tenant.api);
+    const own = await sendChatMessage('Its own', tenant.api);
     expect((await tenant.api.get(`/api/agents/${agentId}/chat?sessionId=${own.body.sessionId}`)).status).toBe(200);
     const { secret } = await makeApiKey(harness.db, {
       organizationId: tenant.organizationId,
       agentId: await anAgent(),
     });
-    expect((await say('Of another agent', harness.http.withKey(secret))).status).toBe(403);
-    expect((await say('A machine', tenant.worker)).status).toBe(403);
+    expect((await sendChatMessage('Of another agent', harness.http.withKey(secret))).status).toBe(403);
+    expect((await sendChatMessage('A machine', tenant.worker)).status).toBe(403);
     expect(model.calls).toHaveLength(2);
   });
 
   it('a chat message must have 1 to 8,000 characters', async () => {
     fixture.model.addResponses('Yes.');
-    for (const message of ['', 'x'.repeat(8001), 7, null]) expect((await say({ message })).status).toBe(400);
-    expect((await say('x'.repeat(8000))).status).toBe(200);
+    for (const message of ['', 'x'.repeat(8001), 7, null])
+      expect((await sendChatMessage({ message })).status).toBe(400);
+    expect((await sendChatMessage('x'.repeat(8000))).status).toBe(200);
   });
 
   it('the chat of a viewer calls only reading tools, whatever the model requests', async () => {
     const { model, tenant, rowsOf } = fixture;
     const before = await rowsOf(agentId);
     model.addResponses({ toolCalls: [{ name: 'stop', arguments: {} }] }, 'I may not.');
-    const { body } = await say('Stop it', tenant.as.viewer);
+    const { body } = await sendChatMessage('Stop it', tenant.as.viewer);
     expect(body.toolCalls).toEqual([
       expect.objectContaining({ tool: 'stop', status: 'failed', code: 'permission_denied' }),
     ]);
@@ -189,9 +190,10 @@ describe('a chat', () => {
 
   it('a chat calls at most 12 tools for one message, and then requests the model’s answer', async () => {
     const { model } = fixture;
-    const calls = (count: number) => Array.from({ length: count }, () => ({ name: 'list_runs', arguments: {} }));
-    model.addResponses({ toolCalls: calls(10) }, { toolCalls: calls(5) }, 'Enough.');
-    const { body } = await say('Look very closely');
+    const buildListRunsCalls = (count: number) =>
+      Array.from({ length: count }, () => ({ name: 'list_runs', arguments: {} }));
+    model.addResponses({ toolCalls: buildListRunsCalls(10) }, { toolCalls: buildListRunsCalls(5) }, 'Enough.');
+    const { body } = await sendChatMessage('Look very closely');
     expect(body.reply).toBe('Enough.');
     expect(body.toolCalls).toHaveLength(12);
     const last = model.calls[2]!;
@@ -204,18 +206,18 @@ describe('a chat', () => {
     let letGo!: () => void;
     const held = new Promise<string>((resolve) => (letGo = () => resolve('At last.')));
     model.addResponses('Yes.');
-    const { sessionId } = (await say('First')).body;
+    const { sessionId } = (await sendChatMessage('First')).body;
     model.addRule(({ lastText }) => (lastText === 'Slow' ? held : undefined));
-    const slow = say({ message: 'Slow', sessionId });
+    const slow = sendChatMessage({ message: 'Slow', sessionId });
     await waitFor('the slow call', () => model.calls.some(({ lastText }) => lastText === 'Slow'));
-    const second = await say({ message: 'Too soon', sessionId });
+    const second = await sendChatMessage({ message: 'Too soon', sessionId });
     expect([second.status, second.body.code]).toEqual([409, 'conflict']);
     model.addResponses('Elsewhere.');
-    expect((await say('In another session')).status).toBe(200);
+    expect((await sendChatMessage('In another session')).status).toBe(200);
     letGo();
     expect((await slow).body.reply).toBe('At last.');
     model.addResponses('Now.');
-    expect((await say({ message: 'Now', sessionId })).body.reply).toBe('Now.');
+    expect((await sendChatMessage({ message: 'Now', sessionId })).body.reply).toBe('Now.');
     const messages = await fixture.history(tenant.as.member, agentId, sessionId);
     expect(messages.map(({ content }: { content: string }) => content)).toEqual([
       'First',
@@ -230,7 +232,7 @@ describe('a chat', () => {
   it('a chat turn whose process died is shown as interrupted, and its session continues', async () => {
     const { model, tenant, harness, history } = fixture;
     model.addResponses('Yes.');
-    const { sessionId } = (await say('First')).body;
+    const { sessionId } = (await sendChatMessage('First')).body;
     const turnId = newId();
     const { organizationId } = tenant;
     await harness.db.query(
@@ -246,14 +248,14 @@ describe('a chat', () => {
        VALUES ($1, $2, $3, $4, 0, 0, 'call_1', 'list_runs', '{}', 'running')`,
       [callId, organizationId, sessionId, turnId],
     );
-    expect((await say({ message: 'Third', sessionId })).status).toBe(409);
+    expect((await sendChatMessage({ message: 'Third', sessionId })).status).toBe(409);
     await harness.db.query('system', `UPDATE chat_turn SET beat_at = now() - interval '31 seconds' WHERE id = $1`, [
       turnId,
     ]);
     const broken = { role: 'assistant', content: 'So far', status: 'interrupted', code: 'interrupted' };
     expect((await history(tenant.as.member, agentId, sessionId))[3]).toMatchObject(broken);
     model.addResponses('On we go.');
-    expect((await say({ message: 'Third', sessionId })).body.reply).toBe('On we go.');
+    expect((await sendChatMessage({ message: 'Third', sessionId })).body.reply).toBe('On we go.');
     const messages = await history(tenant.as.member, agentId, sessionId);
     expect(messages[3]).toMatchObject({
       ...broken,
@@ -265,7 +267,7 @@ describe('a chat', () => {
   it('a chat sends the model only the newest part of a long session', async () => {
     const { model, tenant, harness } = fixture;
     model.addResponses('Yes.');
-    const { sessionId } = (await say('The very first')).body;
+    const { sessionId } = (await sendChatMessage('The very first')).body;
     for (let at = 0; at < 30; at += 1) {
       await harness.db.query(
         'system',
@@ -275,7 +277,7 @@ describe('a chat', () => {
       );
     }
     model.addResponses('Still here.');
-    expect((await say({ message: 'And now?', sessionId })).status).toBe(200);
+    expect((await sendChatMessage({ message: 'And now?', sessionId })).status).toBe(200);
     const { text, body } = model.calls.at(-1)!;
     expect(text.length).toBeLessThan(70_000);
     expect(text).not.toContain('The very first');
@@ -292,7 +294,7 @@ describe('a chat', () => {
       ...{ error: 'e'.repeat(50_000) },
     });
     model.addResponses({ toolCalls: [{ name: 'get_run', arguments: { jobId } }] }, 'Long.');
-    const { body } = await say('What is it?');
+    const { body } = await sendChatMessage('What is it?');
     expect(JSON.stringify(body.toolCalls[0].result).length).toBeLessThan(12_500);
     expect(body.toolCalls[0].result.error).toContain('[cut: it has 50000 characters]');
     expect(model.calls[1]!.lastText.length).toBeLessThan(30_000);

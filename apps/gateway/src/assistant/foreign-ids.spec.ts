@@ -19,21 +19,21 @@ describe('ids of others in requests of the assistant', () => {
   });
   afterAll(() => fixture.close());
 
-  const sql = (text: string, values: unknown[] = []) => fixture.harness.db.query<any>('system', text, values);
-  const outcomeOf = ({ status, body }: { status: number; body: any }) => [status, body.code];
+  const querySql = (text: string, values: unknown[] = []) => fixture.harness.db.query<any>('system', text, values);
+  const getStatusAndCode = ({ status, body }: { status: number; body: any }) => [status, body.code];
   /** Returns everything of the tenant and the other organization that a request to the assistant can change. */
-  const stored = async () => {
+  const readStoredRows = async () => {
     const rows: Record<string, unknown> = {};
     for (const table of ['autopilot_session', 'autopilot_step', 'chat_session', 'chat_turn', 'chat_call', 'job']) {
-      rows[table] = await sql(`SELECT to_jsonb(t) AS row FROM ${table} t ORDER BY to_jsonb(t)::text`);
+      rows[table] = await querySql(`SELECT to_jsonb(t) AS row FROM ${table} t ORDER BY to_jsonb(t)::text`);
     }
     const counted = ['agent_command', 'outbox', 'timeline_entry'].map((table) => `(SELECT count(*) FROM ${table})`);
-    return { ...rows, counts: await sql(`SELECT ${counted.map((each, at) => `${each} AS n${at}`).join(', ')}`) };
+    return { ...rows, counts: await querySql(`SELECT ${counted.map((each, at) => `${each} AS n${at}`).join(', ')}`) };
   };
   const makeSession = async (status: 'paused' | 'running') => {
     const id = newId();
     const task = { title: 'File it', goal: 'x', steps: [], inputs: [], success: { description: 'x' } };
-    await sql(
+    await querySql(
       `INSERT INTO autopilot_session (id, organization_id, agent_id, status, phase, asked_by, due_at, max_steps,
          max_attempts, max_active_ms, max_cost_micros, approve, intent, task)
        VALUES ($1, $2, $3, $4, 'over', '{"kind": "user", "id": "the one"}', NULL, 50, 5, 3600000, 5000000, 'never',
@@ -46,7 +46,7 @@ describe('ids of others in requests of the assistant', () => {
   it('an autopilot session cannot be resumed, cancelled or read by its id below another agent', async () => {
     const { tenant } = fixture;
     for (const sessionId of [await makeSession('paused'), await makeSession('running')]) {
-      const before = await stored();
+      const before = await readStoredRows();
       const strangers: [HttpClient, string, code: string][] = [
         [otherTenant.as.admin, foreignAgentId, 'not_found'],
         [otherTenant.api, foreignAgentId, 'not_found'],
@@ -61,12 +61,12 @@ describe('ids of others in requests of the assistant', () => {
           { action: 'resume', sessionId },
           { action: 'resume', sessionId, stepOverride: { instruction: 'Send it elsewhere' } },
         ];
-        for (const body of bodies) expect(outcomeOf(await client.post(path, body))).toEqual([404, code]);
+        for (const body of bodies) expect(getStatusAndCode(await client.post(path, body))).toEqual([404, code]);
         for (const query of [`?sessionId=${sessionId}`, `/events?sessionId=${sessionId}`]) {
-          expect(outcomeOf(await client.get(`${path}${query}`))).toEqual([404, code]);
+          expect(getStatusAndCode(await client.get(`${path}${query}`))).toEqual([404, code]);
         }
       }
-      expect(await stored()).toEqual(before);
+      expect(await readStoredRows()).toEqual(before);
     }
     const sessionId = await makeSession('paused');
     const own = await tenant.as.admin.post(`/api/agents/${agentId}/autopilot`, { action: 'cancel', sessionId });
@@ -80,7 +80,7 @@ describe('ids of others in requests of the assistant', () => {
     model.addResponses({ toolCalls: [{ name: 'run_workflow', arguments: args }] }, 'It waits for your confirmation.');
     const { body } = await fixture.chat(tenant.as.member, agentId, { message: 'Run it' });
     const { confirmationId } = body.toolCalls[0];
-    const before = await stored();
+    const before = await readStoredRows();
     const strangers: [HttpClient, string, code: string][] = [
       [otherTenant.as.admin, foreignAgentId, 'not_found'],
       [otherTenant.as.member, foreignAgentId, 'not_found'],
@@ -94,10 +94,10 @@ describe('ids of others in requests of the assistant', () => {
     for (const [client, agent, code] of strangers) {
       for (const approve of [true, false]) {
         const refused = await client.post(`/api/agents/${agent}/manage`, { confirmationId, approve });
-        expect(outcomeOf(refused)).toEqual([404, code]);
+        expect(getStatusAndCode(refused)).toEqual([404, code]);
       }
     }
-    expect(await stored()).toEqual(before);
+    expect(await readStoredRows()).toEqual(before);
     const own = await tenant.as.member.post(`/api/agents/${agentId}/manage`, { confirmationId, approve: true });
     expect([own.status, own.body.status]).toEqual([200, 'done']);
   });
@@ -107,7 +107,7 @@ describe('ids of others in requests of the assistant', () => {
     model.reset();
     model.addResponses('Hello.');
     const { sessionId } = (await fixture.chat(tenant.as.member, agentId, { message: 'Hello' })).body;
-    const before = await stored();
+    const before = await readStoredRows();
     const calls = model.calls.length;
     const strangers: [HttpClient, string, code: string][] = [
       [otherTenant.as.admin, foreignAgentId, 'not_found'],
@@ -119,11 +119,11 @@ describe('ids of others in requests of the assistant', () => {
     for (const [client, agent, code] of strangers) {
       const path = `/api/agents/${agent}/chat`;
       for (const each of [path, `${path}/stream`]) {
-        expect(outcomeOf(await client.post(each, { message: 'And?', sessionId }))).toEqual([404, code]);
+        expect(getStatusAndCode(await client.post(each, { message: 'And?', sessionId }))).toEqual([404, code]);
       }
-      expect(outcomeOf(await client.get(`${path}?sessionId=${sessionId}`))).toEqual([404, code]);
+      expect(getStatusAndCode(await client.get(`${path}?sessionId=${sessionId}`))).toEqual([404, code]);
     }
-    expect(await stored()).toEqual(before);
+    expect(await readStoredRows()).toEqual(before);
     expect(model.calls).toHaveLength(calls);
   });
 });

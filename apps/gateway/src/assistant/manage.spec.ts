@@ -228,21 +228,21 @@ describe('manage', () => {
     const job = await makeJob(harness.db, { organizationId, agentId: agent.id });
     const path = `/api/admin/organizations/${organizationId}`;
     expect((await tenant.as.super_admin.patch(path, { suspended: true })).status).toBe(200);
-    const outcomes = async (tool: string, args: object = {}) =>
+    const readToolStatus = async (tool: string, args: object = {}) =>
       (await call(suspendedTenant.as.admin, agent.id, tool, args)).status;
     for (const tool of ['get_status', 'list_runs', 'list_workflows', 'list_schedules', 'explain_machine', 'list']) {
-      expect([tool, await outcomes(tool)]).toEqual([tool, 200]);
+      expect([tool, await readToolStatus(tool)]).toEqual([tool, 200]);
     }
     for (const tool of ['get_run', 'read_logs', 'explain_waiting']) {
-      expect([tool, await outcomes(tool, { jobId: job.id })]).toEqual([tool, 200]);
+      expect([tool, await readToolStatus(tool, { jobId: job.id })]).toEqual([tool, 200]);
     }
-    expect(await outcomes('run_workflow', { workflowId: job.workflowId })).toBe(402);
-    expect(await outcomes('run_snippet', { code: 'print(1)' })).toBe(402);
-    expect(await outcomes('start')).toBe(402);
-    expect(await outcomes('reboot')).toBe(402);
-    expect(await outcomes('cancel_run', { jobId: job.id })).toBe(200);
+    expect(await readToolStatus('run_workflow', { workflowId: job.workflowId })).toBe(402);
+    expect(await readToolStatus('run_snippet', { code: 'print(1)' })).toBe(402);
+    expect(await readToolStatus('start')).toBe(402);
+    expect(await readToolStatus('reboot')).toBe(402);
+    expect(await readToolStatus('cancel_run', { jobId: job.id })).toBe(200);
     await harness.db.query('system', `UPDATE agent SET status = 'online' WHERE id = $1`, [agent.id]);
-    expect(await outcomes('stop')).toBe(200);
+    expect(await readToolStatus('stop')).toBe(200);
   });
 
   it('file tools read only online machines, return the worker’s refusal, and store no file content', async () => {

@@ -20,17 +20,17 @@ describe('a program that signs in through a browser', () => {
   const startSignIn = async (body: object = { device_name: 'muster on front-desk-3' }) =>
     (await harness.http.post('/api/auth/device', body)).body;
   const pollToken = (device_code: string) => harness.http.post('/api/auth/device/token', { device_code });
-  const pollRefusal = async (device_code: string) => {
+  const readPollRefusal = async (device_code: string) => {
     const { status, body } = await pollToken(device_code);
     expect(body.code).toBe(body.error);
     return [status, body.error];
   };
-  const answer = (userCode: string, allow: boolean, by = tenant.as.member) =>
+  const answerDeviceRequest = (userCode: string, allow: boolean, by = tenant.as.member) =>
     by.post('/api/auth/device/answer', { userCode, allow });
   /** Approves a program’s sign-in, and returns its key. */
   const approveSignIn = async (by = tenant.as.member) => {
     const { user_code, device_code } = await startSignIn();
-    expect((await answer(user_code, true, by)).status).toBe(200);
+    expect((await answerDeviceRequest(user_code, true, by)).status).toBe(200);
     const { access_token } = (await pollToken(device_code)).body;
     return { key: access_token as string, as: harness.http.withKey(access_token), device_code };
   };
@@ -45,7 +45,7 @@ describe('a program that signs in through a browser', () => {
       expires_in: 600,
       interval: 5,
     });
-    expect(await pollRefusal(codes.device_code)).toEqual([400, 'authorization_pending']);
+    expect(await readPollRefusal(codes.device_code)).toEqual([400, 'authorization_pending']);
     const typed = codes.user_code.toLowerCase().replace('-', ' ');
     expect((await tenant.as.viewer.get(`/api/auth/device?userCode=${encodeURIComponent(typed)}`)).body).toEqual({
       userCode: codes.user_code,
@@ -54,11 +54,11 @@ describe('a program that signs in through a browser', () => {
       askedAt: clock.now().toISOString(),
       expiresAt: new Date(clock.now().getTime() + 600_000).toISOString(),
     });
-    expect((await answer(typed, true)).body).toEqual({ success: true });
-    expect((await answer(typed, true)).status).toBe(404);
+    expect((await answerDeviceRequest(typed, true)).body).toEqual({ success: true });
+    expect((await answerDeviceRequest(typed, true)).status).toBe(404);
     const fetched = await pollToken(codes.device_code);
     expect(fetched.body).toEqual({ access_token: expect.stringMatching(/^msk_/), token_type: 'Bearer' });
-    expect(await pollRefusal(codes.device_code)).toEqual([400, 'expired_token']);
+    expect(await readPollRefusal(codes.device_code)).toEqual([400, 'expired_token']);
 
     const me = (await harness.http.withKey(fetched.body.access_token).get('/api/auth/me')).body;
     expect(me).toMatchObject({ user: { role: 'member' }, organization: { id: tenant.organizationId } });
@@ -71,18 +71,18 @@ describe('a program that signs in through a browser', () => {
 
   it('a device sign-in is refused if it was denied, or if its code is unknown or has expired', async () => {
     const denied = await startSignIn({});
-    expect((await answer(denied.user_code, false)).status).toBe(200);
-    expect(await pollRefusal(denied.device_code)).toEqual([400, 'access_denied']);
+    expect((await answerDeviceRequest(denied.user_code, false)).status).toBe(200);
+    expect(await readPollRefusal(denied.device_code)).toEqual([400, 'access_denied']);
     const late = await startSignIn({ client_id: 'muster' });
     clock.advance(600_001);
-    expect(await pollRefusal(late.device_code)).toEqual([400, 'expired_token']);
-    expect((await answer(late.user_code, true)).status).toBe(404);
-    expect(await pollRefusal('mdl_of-nobody')).toEqual([400, 'expired_token']);
+    expect(await readPollRefusal(late.device_code)).toEqual([400, 'expired_token']);
+    expect((await answerDeviceRequest(late.user_code, true)).status).toBe(404);
+    expect(await readPollRefusal('mdl_of-nobody')).toEqual([400, 'expired_token']);
     expect((await purgeExpiredCredentials(harness.db, clock.now())).deviceLogins).toBeGreaterThan(0);
     expect(
       (await harness.http.post('/api/auth/device/token', { device_code: 'x', grant_type: 'password' })).status,
     ).toBe(400);
-    expect((await answer(late.user_code, true, tenant.api)).status).toBe(403);
+    expect((await answerDeviceRequest(late.user_code, true, tenant.api)).status).toBe(403);
     expect((await harness.http.get(`/api/auth/device?userCode=${late.user_code}`)).status).toBe(401);
   });
 
@@ -90,18 +90,18 @@ describe('a program that signs in through a browser', () => {
     const { device_code } = await startSignIn();
     await pollToken(device_code);
     clock.advance(5_000);
-    expect(await pollRefusal(device_code)).toEqual([400, 'authorization_pending']);
+    expect(await readPollRefusal(device_code)).toEqual([400, 'authorization_pending']);
     clock.advance(1_000);
-    expect(await pollRefusal(device_code)).toEqual([400, 'slow_down']);
+    expect(await readPollRefusal(device_code)).toEqual([400, 'slow_down']);
     clock.advance(5_000);
-    expect(await pollRefusal(device_code)).toEqual([400, 'slow_down']);
+    expect(await readPollRefusal(device_code)).toEqual([400, 'slow_down']);
     clock.advance(15_000);
-    expect(await pollRefusal(device_code)).toEqual([400, 'authorization_pending']);
+    expect(await readPollRefusal(device_code)).toEqual([400, 'authorization_pending']);
   });
 
   it('a device sign-in is approved once and returns its key once, also to concurrent requests', async () => {
     const { user_code, device_code } = await startSignIn();
-    const allowed = await Promise.all(Array.from({ length: 6 }, () => answer(user_code, true)));
+    const allowed = await Promise.all(Array.from({ length: 6 }, () => answerDeviceRequest(user_code, true)));
     expect(allowed.filter(({ status }) => status === 200)).toHaveLength(1);
     const fetched = await Promise.all(Array.from({ length: 6 }, () => pollToken(device_code)));
     expect(fetched.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -120,10 +120,10 @@ describe('a program that signs in through a browser', () => {
     await as.admin.patch(`/api/users/${dana.id}`, { role: 'viewer' });
     expect((await ofDana.get('/api/auth/me')).body.user.role).toBe('viewer');
     const waiting = await startSignIn();
-    await answer(waiting.user_code, true, session);
+    await answerDeviceRequest(waiting.user_code, true, session);
     await as.admin.patch(`/api/users/${dana.id}`, { disabled: true });
     expect((await ofDana.get('/api/auth/me')).status).toBe(401);
-    expect(await pollRefusal(waiting.device_code)).toEqual([400, 'access_denied']);
+    expect(await readPollRefusal(waiting.device_code)).toEqual([400, 'access_denied']);
   });
 
   it('a password change revokes the keys of the user’s device sign-ins; the user stays signed in', async () => {
@@ -141,7 +141,7 @@ describe('a program that signs in through a browser', () => {
   it('the key of a device sign-in has the organization’s maximum lifetime but can be revoked by its program', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { apiKeyMaxDays: 30 });
     const { user_code, device_code } = await startSignIn();
-    await answer(user_code, true);
+    await answerDeviceRequest(user_code, true);
     const { access_token, expires_in } = (await pollToken(device_code)).body;
     expect(expires_in).toBe(30 * 86_400);
     const program = harness.http.withKey(access_token);
@@ -153,12 +153,12 @@ describe('a program that signs in through a browser', () => {
 
   it('wrong device codes are limited per user, so that codes cannot be guessed', async () => {
     const guesses = await Promise.all(
-      Array.from({ length: 30 }, (_, i) => answer(`BBBB-BB${'BCDFGHJKLMNPQRSTVWXZ'[i % 20]}C`, true)),
+      Array.from({ length: 30 }, (_, i) => answerDeviceRequest(`BBBB-BB${'BCDFGHJKLMNPQRSTVWXZ'[i % 20]}C`, true)),
     );
     expect(guesses.map(({ status }) => status).sort()).toEqual([...Array(20).fill(404), ...Array(10).fill(429)]);
     const { user_code } = await startSignIn();
-    expect((await answer(user_code, true)).status).toBe(429);
+    expect((await answerDeviceRequest(user_code, true)).status).toBe(429);
     clock.advance(60_000);
-    expect((await answer(user_code, true)).status).toBe(200);
+    expect((await answerDeviceRequest(user_code, true)).status).toBe(200);
   });
 });

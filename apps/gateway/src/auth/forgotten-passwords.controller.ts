@@ -34,7 +34,7 @@ export class ForgottenPasswordsController {
   forgot(@FromBrowser() browser: Browser, @Body() { email }: ForgotBody): ForgotAnswer {
     browser.requireSameOrigin(this.config);
     const sendsMail = this.smtp.smtpUrl !== undefined;
-    if (sendsMail) this.requests.begin(email);
+    if (sendsMail) this.requests.startLinkCreation(email);
     return { sendsMail };
   }
 

@@ -37,7 +37,7 @@ import {
 } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Attempts, ClientAddress, Clock, parsePage, buildPage } from '@muster/platform';
-import { emitBreakGlass } from './emit-break-glass';
+import { emitBreakGlassEvent } from './emit-break-glass';
 import { presentIdentity } from './present-identity';
 
 @ApiTags('Second factor')
@@ -155,7 +155,7 @@ export class PasskeysController {
     browser.requireSameOrigin(this.config);
     const { attempts, config } = this;
     const failures = { name: 'failed-logins', limit: config.rateLimitFailedLoginsPerMinute, windowSeconds: 60 };
-    const parts = { ...this.getPasskeyParts(), attempts, failures, emitBreakGlass };
+    const parts = { ...this.getPasskeyParts(), attempts, failures, emitBreakGlass: emitBreakGlassEvent };
     const { token, principal } = await logInWithPasskey(parts, body, { address, userAgent });
     browser.setSessionCookie(config, token);
     return presentIdentity(principal);

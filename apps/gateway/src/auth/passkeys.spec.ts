@@ -32,17 +32,18 @@ describe('passkeys', () => {
     ({ organizationId } = tenant);
   });
 
-  const newAddress = () => `198.51.${100 + ((addressCount += 1) >> 8)}.${addressCount & 255}`;
-  const from = (address = newAddress()) => harness.http.with({ 'x-forwarded-for': address });
-  const signInOptions = async () => (await from().post('/api/auth/passkeys/sign-in/options')).body;
-  const signIn = (response: object, address?: string) => from(address).post('/api/auth/passkeys/sign-in', { response });
-  const signedIn = (answer: { headers: Headers }) =>
+  const generateAddress = () => `198.51.${100 + ((addressCount += 1) >> 8)}.${addressCount & 255}`;
+  const createClientFrom = (address = generateAddress()) => harness.http.with({ 'x-forwarded-for': address });
+  const readSignInOptions = async () => (await createClientFrom().post('/api/auth/passkeys/sign-in/options')).body;
+  const signIn = (response: object, address?: string) =>
+    createClientFrom(address).post('/api/auth/passkeys/sign-in', { response });
+  const createSignedInClient = (answer: { headers: Headers }) =>
     harness.http.with({ cookie: answer.headers.get('set-cookie')!.split(';')[0]! });
-  const login = (email: string) => from().post('/api/auth/login', { email, password: testPassword });
-  const creationOptions = async (session: HttpClient) => (await session.post('/api/auth/passkeys/options')).body;
-  const add = async (session: HttpClient, name = 'Telephone') => {
+  const requestLogin = (email: string) => createClientFrom().post('/api/auth/login', { email, password: testPassword });
+  const readCreationOptions = async (session: HttpClient) => (await session.post('/api/auth/passkeys/options')).body;
+  const addPasskey = async (session: HttpClient, name = 'Telephone') => {
     const device = new TestAuthenticator(page);
-    const response = device.createCredential(await creationOptions(session));
+    const response = device.createCredential(await readCreationOptions(session));
     const { status, body } = await session.post('/api/auth/passkeys', { name, response });
     expect([status, body.name]).toEqual([201, name]);
     return Object.assign(device, { passkeyId: body.id as string });
@@ -51,9 +52,9 @@ describe('passkeys', () => {
   const makePasskeyUser = async (role: 'viewer' | 'member' | 'admin' = 'member', organization = organizationId) => {
     const user = await makeUser(harness.db, { organizationId: organization, role });
     const session = await harness.http.signIn(user.email, testPassword);
-    return { ...user, session, device: await add(session) };
+    return { ...user, session, device: await addPasskey(session) };
   };
-  const actions = async (id: string) =>
+  const listAuditActions = async (id: string) =>
     (await tenant.as.admin.get(`/api/audit?targetId=${id}`)).body.entries.map((e: { action: string }) => e.action);
 
   it('a passkey that is created for the configured domain and a verified user is listed only to its owner', async () => {
@@ -69,10 +70,10 @@ describe('passkeys', () => {
       excludeCredentials: [],
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     });
-    const device = await add(session);
+    const device = await addPasskey(session);
     expect((await other.get('/api/auth/me')).status).toBe(401);
-    const second = await add(session, 'Key ring');
-    expect((await creationOptions(session)).excludeCredentials.map(({ id }: { id: string }) => id).sort()).toEqual(
+    const second = await addPasskey(session, 'Key ring');
+    expect((await readCreationOptions(session)).excludeCredentials.map(({ id }: { id: string }) => id).sort()).toEqual(
       [device.id, second.id].sort(),
     );
     const { passkeys, nextCursor } = (await session.get('/api/auth/passkeys?limit=1')).body;
@@ -84,15 +85,15 @@ describe('passkeys', () => {
     expect((await tenant.as.viewer.get(`/api/users/${user.id}`)).body.secondFactorSince).toBe(
       clock.now().toISOString(),
     );
-    expect(await actions(user.id)).toContain('passkey.create');
+    expect(await listAuditActions(user.id)).toContain('passkey.create');
   });
 
   it('a passkey alone signs its user in, and also counts as the second factor', async () => {
     const strict = await harness.makeTenant();
     const user = await makeUser(harness.db, { organizationId: strict.organizationId, role: 'admin' });
-    const device = await add(await harness.http.signIn(user.email, testPassword));
+    const device = await addPasskey(await harness.http.signIn(user.email, testPassword));
     await strict.as.admin.patch('/api/organization/settings', { requireSecondFactor: true });
-    const options = await signInOptions();
+    const options = await readSignInOptions();
     expect(options).toEqual({
       challenge: expect.stringMatching(/^[\w-]{43}$/),
       rpId: page.rpId,
@@ -102,33 +103,37 @@ describe('passkeys', () => {
     const answer = await signIn(device.getAssertion(options));
     expect(answer.body).toMatchObject({ user: { id: user.id, email: user.email } });
     expect(answer.headers.get('set-cookie')).toMatch(/^__Host-muster_session=.*HttpOnly.*Secure/);
-    const session = signedIn(answer);
+    const session = createSignedInClient(answer);
     expect((await session.post('/api/api-keys', { name: 'k', scope: 'api' })).status).toBe(201);
     expect((await session.get('/api/auth/passkeys')).body.passkeys[0].lastUsedAt).toBe(clock.now().toISOString());
   });
 
   it('a passkey that is the only second factor is required after the password and accepted for a step-up', async () => {
     const { email, device } = await makePasskeyUser('admin');
-    const first = await login(email);
+    const first = await requestLogin(email);
     expect(first.body).toEqual({ needs: 'passkey', ticket: expect.any(String) });
     expect(first.headers.get('set-cookie')).toBeNull();
     const { ticket } = first.body;
-    const step = (body: object) => from().post('/api/auth/login/totp', { ticket, ...body });
-    expect((await step({ code: '123456' })).status).toBe(401);
-    expect((await step({ code: '123456', passkey: device.getAssertion(await signInOptions()) })).status).toBe(400);
+    const sendSecondStep = (body: object) => createClientFrom().post('/api/auth/login/totp', { ticket, ...body });
+    expect((await sendSecondStep({ code: '123456' })).status).toBe(401);
+    expect(
+      (await sendSecondStep({ code: '123456', passkey: device.getAssertion(await readSignInOptions()) })).status,
+    ).toBe(400);
     const otherDevice = (await makePasskeyUser()).device;
-    expect((await step({ passkey: otherDevice.getAssertion(await signInOptions()) })).status).toBe(401);
-    const session = signedIn(await step({ passkey: device.getAssertion(await signInOptions()) }));
+    expect((await sendSecondStep({ passkey: otherDevice.getAssertion(await readSignInOptions()) })).status).toBe(401);
+    const session = createSignedInClient(
+      await sendSecondStep({ passkey: device.getAssertion(await readSignInOptions()) }),
+    );
     clock.advance(15 * 60_000 + 1);
-    const make = () => session.post('/api/api-keys', { name: 'k', scope: 'api' });
-    expect((await make()).body.code).toBe('step_up_required');
-    const stepUp = (passkey: object) => session.post('/api/auth/step-up', { passkey });
-    const used = device.getAssertion(await signInOptions());
-    expect((await stepUp(otherDevice.getAssertion(await signInOptions()))).status).toBe(403);
-    expect((await make()).status).toBe(403);
-    expect((await stepUp(used)).status).toBe(200);
-    expect((await stepUp(used)).status).toBe(403);
-    expect((await make()).status).toBe(201);
+    const createApiKey = () => session.post('/api/api-keys', { name: 'k', scope: 'api' });
+    expect((await createApiKey()).body.code).toBe('step_up_required');
+    const requestStepUp = (passkey: object) => session.post('/api/auth/step-up', { passkey });
+    const used = device.getAssertion(await readSignInOptions());
+    expect((await requestStepUp(otherDevice.getAssertion(await readSignInOptions()))).status).toBe(403);
+    expect((await createApiKey()).status).toBe(403);
+    expect((await requestStepUp(used)).status).toBe(200);
+    expect((await requestStepUp(used)).status).toBe(403);
+    expect((await createApiKey()).status).toBe(201);
   });
 
   it('every invalid passkey response is refused with the same error', async () => {
@@ -137,25 +142,25 @@ describe('passkeys', () => {
     nobody.userHandle = device.userHandle;
     const stolen = new TestAuthenticator(page);
     stolen.userHandle = device.userHandle;
-    const replayed = device.getAssertion(await signInOptions());
+    const replayed = device.getAssertion(await readSignInOptions());
     expect((await signIn(replayed)).status).toBe(200);
-    const ofCreation = await creationOptions(session);
-    const late = await signInOptions();
+    const ofCreation = await readCreationOptions(session);
+    const late = await readSignInOptions();
     clock.advance(300_000);
     const wrongs: [string, object][] = [
       ['a response that was used', replayed],
       ['an unknown challenge', device.getAssertion({ challenge: 'A'.repeat(43) })],
       ['a challenge that is too old', device.getAssertion(late)],
       ['a challenge for adding a passkey', device.getAssertion(ofCreation)],
-      ['another origin', device.getAssertion(await signInOptions(), { origin: 'https://evil.example' })],
-      ['a weaker origin', device.getAssertion(await signInOptions(), { origin: 'http://muster.example.com' })],
-      ['another domain', device.getAssertion(await signInOptions(), { rpId: 'evil.example' })],
-      ['no verified user', device.getAssertion(await signInOptions(), { userVerified: false })],
-      ['an unknown passkey', nobody.getAssertion(await signInOptions())],
-      ['another key', { ...stolen.getAssertion(await signInOptions()), id: device.id, rawId: device.id }],
-      ['no client data', { ...device.getAssertion(await signInOptions()), response: {} }],
+      ['another origin', device.getAssertion(await readSignInOptions(), { origin: 'https://evil.example' })],
+      ['a weaker origin', device.getAssertion(await readSignInOptions(), { origin: 'http://muster.example.com' })],
+      ['another domain', device.getAssertion(await readSignInOptions(), { rpId: 'evil.example' })],
+      ['no verified user', device.getAssertion(await readSignInOptions(), { userVerified: false })],
+      ['an unknown passkey', nobody.getAssertion(await readSignInOptions())],
+      ['another key', { ...stolen.getAssertion(await readSignInOptions()), id: device.id, rawId: device.id }],
+      ['no client data', { ...device.getAssertion(await readSignInOptions()), response: {} }],
     ];
-    const handed = device.getAssertion(await signInOptions());
+    const handed = device.getAssertion(await readSignInOptions());
     wrongs.push([
       'another owner',
       { ...handed, response: { ...handed.response, userHandle: 'AZLwxHuOfTqcVS9Ka4wNHg' } },
@@ -172,18 +177,18 @@ describe('passkeys', () => {
     expect([...answers.keys()][0]).toContain('401');
     expect((await signIn({ id: 7 })).status).toBe(400);
     // A challenge is valid for one response, even if that response is invalid.
-    const options = await signInOptions();
+    const options = await readSignInOptions();
     expect((await signIn(device.getAssertion(options, { userVerified: false }))).status).toBe(401);
     expect((await signIn(device.getAssertion(options))).status).toBe(401);
-    expect((await signIn(device.getAssertion(await signInOptions()))).status).toBe(200);
-    expect(await actions(id)).not.toContain('passkey.refuse');
+    expect((await signIn(device.getAssertion(await readSignInOptions()))).status).toBe(200);
+    expect(await listAuditActions(id)).not.toContain('passkey.refuse');
   });
 
   it('a passkey whose counter does not increase is refused and recorded, unless the counter is always 0', async () => {
     const { id, device } = await makePasskeyUser();
-    expect((await signIn(device.getAssertion(await signInOptions(), { counter: 7 }))).status).toBe(200);
+    expect((await signIn(device.getAssertion(await readSignInOptions(), { counter: 7 }))).status).toBe(200);
     for (const counter of [7, 6, 0]) {
-      expect((await signIn(device.getAssertion(await signInOptions(), { counter }))).status).toBe(401);
+      expect((await signIn(device.getAssertion(await readSignInOptions(), { counter }))).status).toBe(401);
     }
     const { entries } = (await tenant.as.admin.get(`/api/audit?targetId=${id}&action=passkey.refuse`)).body;
     expect(entries.map(({ changes }: { changes: { counter: number[] } }) => changes.counter)).toEqual([
@@ -191,15 +196,15 @@ describe('passkeys', () => {
       [7, 6],
       [7, 7],
     ]);
-    expect((await signIn(device.getAssertion(await signInOptions(), { counter: 8 }))).status).toBe(200);
+    expect((await signIn(device.getAssertion(await readSignInOptions(), { counter: 8 }))).status).toBe(200);
     const still = (await makePasskeyUser()).device;
-    expect((await signIn(still.getAssertion(await signInOptions(), { counter: 0 }))).status).toBe(200);
-    expect((await signIn(still.getAssertion(await signInOptions(), { counter: 0 }))).status).toBe(200);
+    expect((await signIn(still.getAssertion(await readSignInOptions(), { counter: 0 }))).status).toBe(200);
+    expect((await signIn(still.getAssertion(await readSignInOptions(), { counter: 0 }))).status).toBe(200);
   });
 
   it('only one of two concurrent sign-ins with the same passkey response is accepted', async () => {
     const { device } = await makePasskeyUser();
-    const answer = device.getAssertion(await signInOptions());
+    const answer = device.getAssertion(await readSignInOptions());
     const both = await Promise.all([signIn(answer), signIn(answer)]);
     expect(both.map(({ status }) => status).sort()).toEqual([200, 401]);
   });
@@ -207,32 +212,33 @@ describe('passkeys', () => {
   it('no passkey is added for an invalid or repeated response, or for another user’s challenge', async () => {
     const user = await makeUser(harness.db, { organizationId });
     const session = await harness.http.signIn(user.email, testPassword);
-    const send = (response: object) => session.post('/api/auth/passkeys', { name: 'x', response });
+    const sendPasskey = (response: object) => session.post('/api/auth/passkeys', { name: 'x', response });
     const wrong = [{ challenge: 'A'.repeat(43) }, { origin: 'https://evil.example' }, { rpId: 'evil.example' }];
     for (const answering of [...wrong, { userVerified: false }]) {
-      const response = new TestAuthenticator(page).createCredential(await creationOptions(session), answering);
-      const { status, body } = await send(response);
+      const response = new TestAuthenticator(page).createCredential(await readCreationOptions(session), answering);
+      const { status, body } = await sendPasskey(response);
       expect([status, body.errors[0].field]).toEqual([400, 'response']);
     }
     expect(
-      (await send(new TestAuthenticator(page).createCredential(await creationOptions(tenant.as.viewer)))).status,
+      (await sendPasskey(new TestAuthenticator(page).createCredential(await readCreationOptions(tenant.as.viewer))))
+        .status,
     ).toBe(400);
-    expect((await login(user.email)).body.user.id).toBe(user.id);
+    expect((await requestLogin(user.email)).body.user.id).toBe(user.id);
     const device = new TestAuthenticator(page);
-    const response = device.createCredential(await creationOptions(session));
-    expect((await send(response)).status).toBe(201);
-    expect((await send(response)).status).toBe(400);
-    expect((await send(device.createCredential(await creationOptions(session)))).status).toBe(409);
+    const response = device.createCredential(await readCreationOptions(session));
+    expect((await sendPasskey(response)).status).toBe(201);
+    expect((await sendPasskey(response)).status).toBe(400);
+    expect((await sendPasskey(device.createCredential(await readCreationOptions(session)))).status).toBe(409);
     const foreign = (await harness.makeTenant()).as.member;
-    const taken = device.createCredential(await creationOptions(foreign));
+    const taken = device.createCredential(await readCreationOptions(foreign));
     expect((await foreign.post('/api/auth/passkeys', { name: 'x', response: taken })).status).toBe(409);
   });
 
   it('a user can have twenty passkeys, and adds another one only after removing one', async () => {
     const { session, device } = await makePasskeyUser();
-    for (let n = 2; n <= 20; n += 1) await add(session, `Device ${n}`);
+    for (let n = 2; n <= 20; n += 1) await addPasskey(session, `Device ${n}`);
     const addAnother = async () => {
-      const response = new TestAuthenticator(page).createCredential(await creationOptions(session));
+      const response = new TestAuthenticator(page).createCredential(await readCreationOptions(session));
       return session.post('/api/auth/passkeys', { name: 'Device 21', response });
     };
     const refused = await addAnother();
@@ -244,15 +250,15 @@ describe('passkeys', () => {
   it('a passkey of a disabled or deleted user is refused, with a limit on wrong passkeys per address', async () => {
     const { id, device } = await makePasskeyUser();
     expect((await tenant.as.admin.delete(`/api/users/${id}`)).status).toBe(204);
-    expect((await signIn(device.getAssertion(await signInOptions()))).status).toBe(401);
+    expect((await signIn(device.getAssertion(await readSignInOptions()))).status).toBe(401);
     await harness.db.query('system', 'DELETE FROM app_user WHERE id = $1', [id]);
-    expect((await signIn(device.getAssertion(await signInOptions()))).status).toBe(401);
+    expect((await signIn(device.getAssertion(await readSignInOptions()))).status).toBe(401);
     const { device: good } = await makePasskeyUser();
-    const address = newAddress();
-    const wrong = new TestAuthenticator(page).getAssertion(await signInOptions());
+    const address = generateAddress();
+    const wrong = new TestAuthenticator(page).getAssertion(await readSignInOptions());
     for (let guess = 0; guess < 20; guess += 1) expect((await signIn(wrong, address)).status).toBe(401);
     expect((await signIn(wrong, address)).status).toBe(429);
-    expect((await signIn(good.getAssertion(await signInOptions()))).status).toBe(200);
+    expect((await signIn(good.getAssertion(await readSignInOptions()))).status).toBe(200);
     const evil = harness.http.with({ origin: 'https://evil.example' });
     expect((await evil.post('/api/auth/passkeys/sign-in/options')).status).toBe(403);
     expect((await evil.post('/api/auth/passkeys/sign-in', { response: wrong })).status).toBe(403);
@@ -260,46 +266,46 @@ describe('passkeys', () => {
 
   it('owners can remove their passkeys, even the last one, with a proof from the last 15 minutes', async () => {
     const { id, email, session, device } = await makePasskeyUser();
-    const second = await add(session, 'Key ring');
-    const elsewhere = signedIn(await signIn(second.getAssertion(await signInOptions())));
+    const second = await addPasskey(session, 'Key ring');
+    const elsewhere = createSignedInClient(await signIn(second.getAssertion(await readSignInOptions())));
     const otherClient = tenant.as.admin;
     expect((await otherClient.delete(`/api/auth/passkeys/${device.passkeyId}`)).status).toBe(404);
     clock.advance(15 * 60_000 + 1);
-    const remove = (passkeyId: string) => session.delete(`/api/auth/passkeys/${passkeyId}`);
-    expect((await remove(second.passkeyId)).body.code).toBe('step_up_required');
+    const removePasskey = (passkeyId: string) => session.delete(`/api/auth/passkeys/${passkeyId}`);
+    expect((await removePasskey(second.passkeyId)).body.code).toBe('step_up_required');
     for (const path of ['totp', 'passkeys/options']) {
       expect((await session.post(`/api/auth/${path}`)).body.code).toBe('step_up_required');
     }
-    const proof = device.getAssertion(await signInOptions());
+    const proof = device.getAssertion(await readSignInOptions());
     expect((await session.post('/api/auth/step-up', { passkey: proof })).status).toBe(200);
-    expect((await remove(second.passkeyId)).status).toBe(204);
+    expect((await removePasskey(second.passkeyId)).status).toBe(204);
     expect((await elsewhere.get('/api/auth/me')).status).toBe(401);
-    expect((await signIn(second.getAssertion(await signInOptions()))).status).toBe(401);
-    expect((await login(email)).body.needs).toBe('passkey');
-    expect((await remove(device.passkeyId)).status).toBe(204);
+    expect((await signIn(second.getAssertion(await readSignInOptions()))).status).toBe(401);
+    expect((await requestLogin(email)).body.needs).toBe('passkey');
+    expect((await removePasskey(device.passkeyId)).status).toBe(204);
     expect((await session.get('/api/auth/me')).status).toBe(200);
-    expect((await login(email)).body.user.id).toBe(id);
-    expect(await actions(id)).toContain('passkey.delete');
+    expect((await requestLogin(email)).body.user.id).toBe(id);
+    expect(await listAuditActions(id)).toContain('passkey.delete');
   });
 
   it('passkeys stay when the authenticator app is removed, but not when an admin resets the factor', async () => {
     const { id, email, session, device } = await makePasskeyUser();
     const { secret } = (await session.post('/api/auth/totp')).body;
-    const code = (windows = 0) => computeAuthenticatorCode(secret, clock.now(), windows);
-    expect((await session.post('/api/auth/totp/confirm', { code: code() })).status).toBe(200);
-    expect((await login(email)).body.needs).toBe('totp');
-    const removal = { password: testPassword, passkey: device.getAssertion(await signInOptions()) };
+    const computeCode = (windows = 0) => computeAuthenticatorCode(secret, clock.now(), windows);
+    expect((await session.post('/api/auth/totp/confirm', { code: computeCode() })).status).toBe(200);
+    expect((await requestLogin(email)).body.needs).toBe('totp');
+    const removal = { password: testPassword, passkey: device.getAssertion(await readSignInOptions()) };
     expect((await session.send('DELETE', '/api/auth/totp', removal)).status).toBe(204);
     expect((await session.get('/api/auth/totp')).body).toEqual({ since: null, recoveryCodesLeft: 0, passkeys: 1 });
-    expect((await login(email)).body.needs).toBe('passkey');
+    expect((await requestLogin(email)).body.needs).toBe('passkey');
     expect((await tenant.as.admin.delete(`/api/users/${id}/totp`)).status).toBe(204);
     expect((await session.get('/api/auth/me')).status).toBe(401);
-    expect((await signIn(device.getAssertion(await signInOptions()))).status).toBe(401);
-    expect((await login(email)).body.user.id).toBe(id);
+    expect((await signIn(device.getAssertion(await readSignInOptions()))).status).toBe(401);
+    expect((await requestLogin(email)).body.user.id).toBe(id);
   });
 
   it('passkey challenges that were not answered are deleted', async () => {
-    await signInOptions();
+    await readSignInOptions();
     expect(
       (await purgeExpiredCredentials(harness.db, new Date(clock.now().getTime() + 300_001))).challenges,
     ).toBeGreaterThan(0);
@@ -308,7 +314,7 @@ describe('passkeys', () => {
   });
 
   it('passkeys use the domain localhost without a configured address, but cannot be used with an IP address', async () => {
-    const begin = async (publicAppUrl: string | undefined) => {
+    const beginWithAppUrl = async (publicAppUrl: string | undefined) => {
       const other = await startHarness({ ...gateway, env: { PUBLIC_APP_URL: publicAppUrl } });
       try {
         return (await other.http.with({ host: 'evil.example' }).post('/api/auth/passkeys/sign-in/options')).body;
@@ -316,8 +322,8 @@ describe('passkeys', () => {
         await other.close();
       }
     };
-    expect((await begin(undefined)).rpId).toBe('localhost');
-    expect(await begin('http://192.0.2.7:8080')).toMatchObject({
+    expect((await beginWithAppUrl(undefined)).rpId).toBe('localhost');
+    expect(await beginWithAppUrl('http://192.0.2.7:8080')).toMatchObject({
       status: 409,
       detail: expect.stringMatching(/host name/),
     });

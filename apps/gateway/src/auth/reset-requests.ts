@@ -19,8 +19,8 @@ export class ResetRequests implements BeforeApplicationShutdown {
   ) {}
 
   /** Starts to create the link. Does not wait, or the response time would reveal whether the account exists. */
-  begin(email: string): void {
-    const work: Promise<void> = this.create(email)
+  startLinkCreation(email: string): void {
+    const work: Promise<void> = this.createLink(email)
       .catch((error: unknown) => this.logger.warn('could not create a link for a forgotten password', { err: error }))
       .finally(() => this.working.delete(work));
     this.working.add(work);
@@ -30,7 +30,7 @@ export class ResetRequests implements BeforeApplicationShutdown {
     await Promise.all(this.working);
   }
 
-  private async create(email: string): Promise<void> {
+  private async createLink(email: string): Promise<void> {
     const { database, keyRing, attempts } = this;
     const parts = { database, keyRing, attempts, lifetimeMs: this.config.resetLinkMs };
     await this.passwords.runAccountLookup(() => createResetLink(parts, email));

@@ -41,7 +41,7 @@ import {
 import { Database } from '@muster/database';
 import { Attempts, ClientAddress, Clock } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
-import { emitBreakGlass } from './emit-break-glass';
+import { emitBreakGlassEvent } from './emit-break-glass';
 import { presentIdentity } from './present-identity';
 
 @ApiTags('Second factor')
@@ -57,7 +57,14 @@ export class SecondFactorController {
     @Inject(Passwords) private readonly passwords: Passwords,
     @Inject(SignInConfig) private readonly config: SignInConfig,
   ) {
-    this.parts = { database, attempts, keyRing, clock, relyingParty: () => deriveRelyingParty(config), emitBreakGlass };
+    this.parts = {
+      database,
+      attempts,
+      keyRing,
+      clock,
+      relyingParty: () => deriveRelyingParty(config),
+      emitBreakGlass: emitBreakGlassEvent,
+    };
   }
 
   @Post('/login/totp')

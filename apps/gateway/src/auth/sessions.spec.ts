@@ -25,21 +25,22 @@ describe('users at the gateway', () => {
   describe('sessions', () => {
     it('GET /api/auth/me and GET /api/health report a recovery hold until an operator releases it', async () => {
       const savedAt = '2026-03-01T10:00:00.000Z';
-      const sql = (text: string, values?: unknown[]) => harness.db.query('system', text, values);
-      await sql("INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', $1, now())", [savedAt]);
+      const querySql = (text: string, values?: unknown[]) => harness.db.query('system', text, values);
+      await querySql("INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', $1, now())", [savedAt]);
       const database = { url: harness.databaseUrl, name: '', drop: async () => undefined };
       const restored = await startHarness({ ...gateway, clock, database });
-      const me = async () => (await restored.http.withKey(tenant.api.headers['x-api-key']!).get('/api/auth/me')).body;
-      const health = async () => (await restored.http.get('/api/health')).body;
+      const readMe = async () =>
+        (await restored.http.withKey(tenant.api.headers['x-api-key']!).get('/api/auth/me')).body;
+      const readHealth = async () => (await restored.http.get('/api/health')).body;
       try {
-        expect((await me()).recoveryHold).toEqual({ savedAt });
-        await waitFor('the hold to be known', async () => (await health()).recoveryHold === true);
-        await sql('UPDATE recovery_hold SET released_at = now()');
-        expect(await me()).not.toHaveProperty('recoveryHold');
-        await waitFor('the release to be known', async () => !('recoveryHold' in (await health())));
+        expect((await readMe()).recoveryHold).toEqual({ savedAt });
+        await waitFor('the hold to be known', async () => (await readHealth()).recoveryHold === true);
+        await querySql('UPDATE recovery_hold SET released_at = now()');
+        expect(await readMe()).not.toHaveProperty('recoveryHold');
+        await waitFor('the release to be known', async () => !('recoveryHold' in (await readHealth())));
       } finally {
         await restored.close();
-        await sql('DELETE FROM recovery_hold');
+        await querySql('DELETE FROM recovery_hold');
       }
     });
 
@@ -98,8 +99,8 @@ describe('users at the gateway', () => {
     it('a session ends after 60 idle minutes or the organization’s limit, and after 12 hours in any case', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const start = clock.now();
-      const minutes = (count: number) => clock.advance(count * 60_000);
-      const lastUseSaved = (at: Date) =>
+      const advanceMinutes = (count: number) => clock.advance(count * 60_000);
+      const waitForSavedLastUse = (at: Date) =>
         waitFor('the last use to be saved', async () => {
           const [row] = await harness.db.query<{ lastSeenAt: Date }>(
             'system',
@@ -110,25 +111,25 @@ describe('users at the gateway', () => {
         });
       const client = await harness.http.signIn(user.email, testPassword);
       for (let hour = 0; hour < 12; hour += 1) {
-        minutes(59);
+        advanceMinutes(59);
         expect((await client.get('/api/auth/me')).status).toBe(200);
-        await lastUseSaved(clock.now());
+        await waitForSavedLastUse(clock.now());
       }
       clock.set(new Date(start.getTime() + 12 * 3_600_000));
       expect((await client.get('/api/auth/me')).status).toBe(401);
       const idle = await harness.http.signIn(user.email, testPassword);
-      minutes(60);
+      advanceMinutes(60);
       clock.advance(1);
       expect((await idle.get('/api/auth/me')).status).toBe(401);
 
       const { as } = await harness.makeTenant();
-      const quick = async () => (await as.viewer.get('/api/auth/me')).status;
+      const readStatusOfMe = async () => (await as.viewer.get('/api/auth/me')).status;
       expect((await as.admin.patch('/api/organization/settings', { sessionIdleMinutes: 5 })).status).toBe(200);
-      minutes(5);
-      expect(await quick()).toBe(200);
-      minutes(5);
+      advanceMinutes(5);
+      expect(await readStatusOfMe()).toBe(200);
+      advanceMinutes(5);
       clock.advance(1);
-      expect(await quick()).toBe(401);
+      expect(await readStatusOfMe()).toBe(401);
       clock.set(start);
     });
 
@@ -143,12 +144,17 @@ describe('users at the gateway', () => {
 
     it('sessions are listed only to their owner, who can end one session or all others', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId, role: 'viewer' });
-      const from = (agent: string) => harness.http.with({ 'user-agent': agent }).signIn(user.email, testPassword);
+      const signInFromAgent = (agent: string) =>
+        harness.http.with({ 'user-agent': agent }).signIn(user.email, testPassword);
       const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:131.0) Gecko/20100101 Firefox/131.0';
       const edge =
         'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 ' +
         'Safari/537.36 Edg/130.0.0.0';
-      const [here, there, third] = [await from(firefox), await from(edge), await from('curl/8.5.0')];
+      const [here, there, third] = [
+        await signInFromAgent(firefox),
+        await signInFromAgent(edge),
+        await signInFromAgent('curl/8.5.0'),
+      ];
       const listed = (await here.get('/api/auth/sessions')).body.sessions;
       expect(listed).toMatchObject([
         { browser: 'curl/8.5.0', current: false },
@@ -183,14 +189,19 @@ describe('users at the gateway', () => {
 
     it('a change that a page of another site sends with the session cookie is refused', async () => {
       const change = { name: 'x', scope: 'api' };
-      const from = (headers: Record<string, string>) => tenant.as.admin.with(headers).post('/api/api-keys', change);
-      expect((await from({ origin: 'https://evil.example' })).status).toBe(403);
-      expect((await from({ 'sec-fetch-site': 'cross-site' })).status).toBe(403);
-      expect((await from({ 'sec-fetch-site': 'same-site', origin: 'https://evil.muster.test' })).status).toBe(403);
-      expect((await from({ origin: 'null' })).status).toBe(403);
-      expect((await from({ origin: 'http://muster.test', 'sec-fetch-site': 'cross-site' })).status).toBe(201);
-      expect((await from({ 'sec-fetch-site': 'same-origin' })).status).toBe(201);
-      expect((await from({ origin: harness.url })).status).toBe(201);
+      const createKeyWithHeaders = (headers: Record<string, string>) =>
+        tenant.as.admin.with(headers).post('/api/api-keys', change);
+      expect((await createKeyWithHeaders({ origin: 'https://evil.example' })).status).toBe(403);
+      expect((await createKeyWithHeaders({ 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+      expect(
+        (await createKeyWithHeaders({ 'sec-fetch-site': 'same-site', origin: 'https://evil.muster.test' })).status,
+      ).toBe(403);
+      expect((await createKeyWithHeaders({ origin: 'null' })).status).toBe(403);
+      expect(
+        (await createKeyWithHeaders({ origin: 'http://muster.test', 'sec-fetch-site': 'cross-site' })).status,
+      ).toBe(201);
+      expect((await createKeyWithHeaders({ 'sec-fetch-site': 'same-origin' })).status).toBe(201);
+      expect((await createKeyWithHeaders({ origin: harness.url })).status).toBe(201);
       const login = harness.http.with({ origin: 'https://evil.example' });
       expect((await login.post('/api/auth/login', { email: 'a@b.co', password: 'x' })).status).toBe(403);
       expect((await tenant.as.admin.with({ origin: 'https://evil.example' }).get('/api/users')).status).toBe(200);
@@ -198,18 +209,19 @@ describe('users at the gateway', () => {
 
     it('only sign-ins with wrong passwords count towards the limit of sign-ins', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
-      // The clock stands still, because each minute has a limit of its own.
+      // The clock is stopped, because each minute has a separate limit.
       const env = { RATE_LIMIT_FAILED_LOGINS_PER_MINUTE: '5' };
       const strict = await startHarness({ ...gateway, env, clock: new FakeClock(new Date()) });
       try {
         const { id: organizationId } = { id: (await strict.makeTenant()).organizationId };
         const victim = await makeUser(strict.db, { organizationId });
-        const guess = (password: string) => strict.http.post('/api/auth/login', { email: victim.email, password });
-        for (let i = 0; i < 20; i += 1) expect((await guess(testPassword)).status).toBe(200);
+        const guessPassword = (password: string) =>
+          strict.http.post('/api/auth/login', { email: victim.email, password });
+        for (let i = 0; i < 20; i += 1) expect((await guessPassword(testPassword)).status).toBe(200);
         const answers: number[] = [];
-        for (let i = 0; i < 7; i += 1) answers.push((await guess('wrong password')).status);
+        for (let i = 0; i < 7; i += 1) answers.push((await guessPassword('wrong password')).status);
         expect(answers).toEqual([401, 401, 401, 401, 401, 429, 429]);
-        const right = await guess(testPassword);
+        const right = await guessPassword(testPassword);
         expect([right.status, right.body.code]).toEqual([429, 'rate_limited']);
         expect(Number(right.headers.get('retry-after'))).toBeGreaterThan(0);
       } finally {

@@ -27,10 +27,10 @@ describe('guessed passwords', () => {
   beforeEach(() => clock.advance(120_000));
 
   const makeAccount = () => makeUser(first.db, { organizationId });
-  const newAddress = () => `198.51.${(addressCount += 1) >> 8}.${addressCount & 255}`;
+  const generateAddress = () => `198.51.${(addressCount += 1) >> 8}.${addressCount & 255}`;
   const signIn = (harness: Harness, email: string, password: string, from?: string) =>
     harness.http.with(from ? { 'x-forwarded-for': from } : {}).post('/api/auth/login', { email, password });
-  const concurrently = (count: number, ask: (i: number) => Promise<Answer>) =>
+  const runConcurrently = (count: number, ask: (i: number) => Promise<Answer>) =>
     Promise.all(Array.from({ length: count }, (_, i) => ask(i)));
   const countByStatus = (answers: Answer[]) => {
     const byStatus: Record<number, number> = {};
@@ -40,7 +40,7 @@ describe('guessed passwords', () => {
 
   it('no more passwords are checked for one account than the limit, however many arrive at once', async () => {
     const { email } = await makeAccount();
-    const answers = await concurrently(120, () => signIn(first, email, 'a wrong guess', newAddress()));
+    const answers = await runConcurrently(120, () => signIn(first, email, 'a wrong guess', generateAddress()));
     expect(countByStatus(answers)).toEqual({ 401: limit, 429: 120 - limit });
     const refused = answers.find(({ status }) => status === 429)!;
     expect(refused.body.code).toBe('rate_limited');
@@ -53,22 +53,24 @@ describe('guessed passwords', () => {
     // The sign-ins are sent in small groups, because a shared counter that answers too late is treated as unavailable.
     for (let i = 0; i < 10; i += 1) {
       answers.push(
-        ...(await concurrently(4, (n) => signIn([first, second][n % 2]!, email, 'a wrong guess', newAddress()))),
+        ...(await runConcurrently(4, (n) =>
+          signIn([first, second][n % 2]!, email, 'a wrong guess', generateAddress()),
+        )),
       );
     }
     expect(countByStatus(answers)).toEqual({ 401: limit, 429: 40 - limit });
   });
 
   it('wrong passwords from one address are counted over all accounts; beyond the limit, they count for no account', async () => {
-    const from = newAddress();
-    const emails = (await concurrently(60, async () => ({ body: await makeAccount() }) as Answer)).map(
+    const from = generateAddress();
+    const emails = (await runConcurrently(60, async () => ({ body: await makeAccount() }) as Answer)).map(
       ({ body }) => body.email,
     );
-    const answers = await concurrently(60, (i) => signIn(first, emails[i]!, 'a wrong guess', from));
+    const answers = await runConcurrently(60, (i) => signIn(first, emails[i]!, 'a wrong guess', from));
     expect(countByStatus(answers)).toEqual({ 401: limit, 429: 60 - limit });
     const [victim] = emails;
-    await concurrently(60, () => signIn(first, victim!, 'a wrong guess', from));
-    expect((await signIn(first, victim!, testPassword, newAddress())).status).toBe(200);
+    await runConcurrently(60, () => signIn(first, victim!, 'a wrong guess', from));
+    expect((await signIn(first, victim!, testPassword, generateAddress())).status).toBe(200);
   });
 
   it('wrong passwords are counted per process while Redis is unreachable', async () => {
@@ -81,7 +83,7 @@ describe('guessed passwords', () => {
     });
     try {
       const { email } = await makeAccount();
-      const answers = await concurrently(120, () => signIn(alone, email, 'a wrong guess', newAddress()));
+      const answers = await runConcurrently(120, () => signIn(alone, email, 'a wrong guess', generateAddress()));
       expect(countByStatus(answers)).toEqual({ 401: limit, 429: 120 - limit });
     } finally {
       await alone.close();
@@ -90,22 +92,22 @@ describe('guessed passwords', () => {
 
   it('wrong passwords do not lock out the owner at an address that signed in within 30 days', async () => {
     const { email } = await makeAccount();
-    const home = newAddress();
+    const home = generateAddress();
     expect((await signIn(first, email, testPassword, home)).status).toBe(200);
     clock.advance(29 * 24 * 3_600_000);
-    await concurrently(60, () => signIn(first, email, 'a wrong guess', newAddress()));
-    expect((await signIn(first, email, testPassword, newAddress())).status).toBe(429);
+    await runConcurrently(60, () => signIn(first, email, 'a wrong guess', generateAddress()));
+    expect((await signIn(first, email, testPassword, generateAddress())).status).toBe(429);
     expect((await signIn(second, email, testPassword, home)).status).toBe(200);
     clock.advance(31 * 24 * 3_600_000);
-    await concurrently(60, () => signIn(first, email, 'a wrong guess', newAddress()));
+    await runConcurrently(60, () => signIn(first, email, 'a wrong guess', generateAddress()));
     expect((await signIn(first, email, testPassword, home)).status).toBe(429);
   });
 
   it('wrong passwords are also limited at an address where the owner has signed in', async () => {
     const { email } = await makeAccount();
-    const home = newAddress();
+    const home = generateAddress();
     expect((await signIn(first, email, testPassword, home)).status).toBe(200);
-    expect(countByStatus(await concurrently(60, () => signIn(first, email, 'a wrong guess', home)))).toEqual({
+    expect(countByStatus(await runConcurrently(60, () => signIn(first, email, 'a wrong guess', home)))).toEqual({
       401: limit,
       429: 40,
     });
@@ -113,23 +115,23 @@ describe('guessed passwords', () => {
 
   it('the known addresses of an account are forgotten after a new password', async () => {
     const user = await makeAccount();
-    const home = newAddress();
+    const home = generateAddress();
     const { as } = await first.makeTenant();
     const admin = (await makeUser(first.db, { organizationId, role: 'admin' })).email;
     const session = await first.http.signIn(admin, testPassword);
     expect((await signIn(first, user.email, testPassword, home)).status).toBe(200);
     expect((await as.admin.patch(`/api/users/${user.id}`, { password: 'another password' })).status).toBe(404);
     expect((await session.patch(`/api/users/${user.id}`, { password: 'another password' })).status).toBe(200);
-    await concurrently(60, () => signIn(first, user.email, testPassword, newAddress()));
+    await runConcurrently(60, () => signIn(first, user.email, testPassword, generateAddress()));
     expect((await signIn(first, user.email, 'another password', home)).status).toBe(429);
   });
 
   it('many concurrent sign-ins from unknown addresses are refused and do not block a known client', async () => {
     const { email } = await makeAccount();
-    const home = newAddress();
+    const home = generateAddress();
     expect((await signIn(first, email, testPassword, home)).status).toBe(200);
-    const guesses = concurrently(300, () =>
-      signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', newAddress()),
+    const guesses = runConcurrently(300, () =>
+      signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', generateAddress()),
     );
     const owner = await signIn(first, email, testPassword, home);
     const statuses = countByStatus(await guesses);
@@ -139,30 +141,30 @@ describe('guessed passwords', () => {
 
   it('a sign-in that was refused because other clients used all slots does not count as a wrong password', async () => {
     const { email } = await makeAccount();
-    const from = newAddress();
-    const crowd = concurrently(200, () =>
-      signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', newAddress()),
+    const from = generateAddress();
+    const crowd = runConcurrently(200, () =>
+      signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', generateAddress()),
     );
-    const answers = await concurrently(10, () => signIn(first, email, testPassword, from));
+    const answers = await runConcurrently(10, () => signIn(first, email, testPassword, from));
     await crowd;
     expect(Object.keys(countByStatus(answers)).every((status) => ['200', '429'].includes(status))).toBe(true);
     expect(
-      countByStatus(await concurrently(limit - 1, () => signIn(first, email, testPassword, from)))[401],
+      countByStatus(await runConcurrently(limit - 1, () => signIn(first, email, testPassword, from)))[401],
     ).toBeUndefined();
     expect((await signIn(first, email, testPassword, from)).status).toBe(200);
   });
 
   describe('clients behind proxies', () => {
     it('a wrong password counts for the last address in X-Forwarded-For that is not a trusted proxy', async () => {
-      const [from, forwarded] = [newAddress(), () => `${newAddress()}, ${from}, 192.0.2.7`];
-      const answers = await concurrently(60, () =>
+      const [from, forwarded] = [generateAddress(), () => `${generateAddress()}, ${from}, 192.0.2.7`];
+      const answers = await runConcurrently(60, () =>
         signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', forwarded()),
       );
       expect(countByStatus(answers)).toEqual({ 401: limit, 429: 60 - limit });
     });
 
     it('all clients count as one if X-Forwarded-For has no address or is not from a trusted proxy', async () => {
-      const invalid = await concurrently(60, (i) =>
+      const invalid = await runConcurrently(60, (i) =>
         signIn(first, `nobody-${newId()}@example.com`, 'wrong guess', `someone-${i}`),
       );
       expect(countByStatus(invalid)).toEqual({ 401: limit, 429: 60 - limit });
@@ -170,8 +172,8 @@ describe('guessed passwords', () => {
       const env = { TRUST_PROXY: '192.0.2.0/24' };
       const bare = await startHarness({ ...gateway, env, clock, database });
       try {
-        const answers = await concurrently(60, () =>
-          signIn(bare, `nobody-${newId()}@example.com`, 'a wrong guess', newAddress()),
+        const answers = await runConcurrently(60, () =>
+          signIn(bare, `nobody-${newId()}@example.com`, 'a wrong guess', generateAddress()),
         );
         expect(countByStatus(answers)).toEqual({ 401: limit, 429: 60 - limit });
       } finally {
@@ -180,7 +182,7 @@ describe('guessed passwords', () => {
     });
 
     it('wrong passwords from one IPv6 network count as wrong passwords from one address', async () => {
-      const answers = await concurrently(60, (i) =>
+      const answers = await runConcurrently(60, (i) =>
         signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', `2001:db8:7:8::${(i + 1).toString(16)}`),
       );
       expect(countByStatus(answers)).toEqual({ 401: limit, 429: 60 - limit });
@@ -191,17 +193,17 @@ describe('guessed passwords', () => {
     it('new passwords are hashed a few at a time, so that users can sign in at the same time', async () => {
       const admin = await makeUser(first.db, { organizationId, role: 'admin' });
       const { email } = await makeAccount();
-      const home = newAddress();
+      const home = generateAddress();
       expect((await signIn(first, email, testPassword, home)).status).toBe(200);
       const session = await first.http.signIn(admin.email, testPassword);
-      const creating = concurrently(100, () =>
+      const creating = runConcurrently(100, () =>
         session.post('/api/users', { email: `new-${newId()}@example.com`, password: testPassword, role: 'viewer' }),
       );
       const owner = await signIn(first, email, testPassword, home);
       const statuses = countByStatus(await creating);
       expect(owner.status).toBe(200);
       expect(Object.keys(statuses).filter((status) => !['201', '429'].includes(status))).toEqual([]);
-      const changed = await concurrently(100, () => session.patch(`/api/users/${admin.id}`, { role: 'admin' }));
+      const changed = await runConcurrently(100, () => session.patch(`/api/users/${admin.id}`, { role: 'admin' }));
       expect(countByStatus(changed)).toEqual({ 200: 100 });
     });
   });

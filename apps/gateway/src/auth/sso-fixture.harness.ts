@@ -25,53 +25,53 @@ export class SsoFixture {
   }
 
   /** Creates another organization, whose domain is proved. */
-  async reset(more: object = {}): Promise<void> {
+  async moveToNewOrganization(more: object = {}): Promise<void> {
     this.domain = `acme${(this.count += 1)}-${process.pid}.test`;
     this.tenant = await this.harness.makeTenant();
     await this.setDomains([this.domain]);
-    await this.put(more);
+    await this.putSettings(more);
   }
 
   setDomains(domains: string[], { organizationId, as } = this.tenant) {
     return as.super_admin.patch(`/api/admin/organizations/${organizationId}`, { domains });
   }
 
-  body(more: object = {}) {
+  buildSettings(more: object = {}) {
     const own = { issuer: this.provider.issuer, clientId: ssoClient.id, clientSecret: ssoClient.secret };
     return { ...own, domains: [this.domain], enforced: false, ...more };
   }
 
-  async put(more: object = {}, admin: HttpClient = this.tenant.as.admin) {
-    const answer = await admin.put(settings, this.body(more));
+  async putSettings(more: object = {}, admin: HttpClient = this.tenant.as.admin) {
+    const answer = await admin.put(settings, this.buildSettings(more));
     if (answer.status !== 200) throw new Error(`the settings were answered ${answer.status}: ${answer.text}`);
     return answer.body;
   }
 
   /** Returns an address from which nothing was sent yet, so that the limits of other tests do not apply. */
-  newAddress(): string {
+  generateAddress(): string {
     this.count += 1;
     return `198.51.${100 + (this.count >> 8)}.${this.count & 255}`;
   }
 
-  from(address = this.newAddress()): HttpClient {
+  createClientFrom(address = this.generateAddress()): HttpClient {
     return this.harness.http.with({ 'x-forwarded-for': address });
   }
 
-  browse(address = this.newAddress()): TestBrowser {
+  openBrowser(address = this.generateAddress()): TestBrowser {
     return new TestBrowser({ publicAddress, url: this.harness.url }, { 'x-forwarded-for': address });
   }
 
   /** Signs in with the provider; `me` is the response about the signed-in user. */
-  async signIn({ browser = this.browse(), email = `dana@${this.domain}` } = {}) {
-    const answer = await browser.open(await browser.signInAtProvider(email));
-    return { ...answer, browser, me: await browser.open('/api/auth/me') };
+  async signIn({ browser = this.openBrowser(), email = `dana@${this.domain}` } = {}) {
+    const answer = await browser.openAddress(await browser.signInAtProvider(email));
+    return { ...answer, browser, me: await browser.openAddress('/api/auth/me') };
   }
 
-  async usersOf(email: string) {
+  async listUsersByEmail(email: string) {
     return (await this.tenant.as.admin.get(`/api/users?q=${encodeURIComponent(email)}`)).body.users;
   }
 
-  async audited(action: string, reader: HttpClient = this.tenant.as.admin) {
+  async listAuditEntries(action: string, reader: HttpClient = this.tenant.as.admin) {
     return (await reader.get(`/api/audit?action=${action}`)).body.entries;
   }
 }

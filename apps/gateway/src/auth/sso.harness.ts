@@ -10,7 +10,7 @@ export class TestBrowser {
     private readonly headers: Record<string, string> = {},
   ) {}
 
-  async open(address: string, headers: Record<string, string> = {}): Promise<Answer & { location: URL | null }> {
+  async openAddress(address: string, headers: Record<string, string> = {}): Promise<Answer & { location: URL | null }> {
     const { origin, pathname, search } = new URL(address, this.service.publicAddress);
     const jar = this.cookies.get(origin) ?? new Map<string, string>();
     this.cookies.set(origin, jar);
@@ -29,15 +29,15 @@ export class TestBrowser {
   }
 
   /** Returns the value of a cookie of the service. */
-  cookie(name: string): string | undefined {
+  getCookie(name: string): string | undefined {
     return this.cookies.get(this.service.publicAddress)?.get(name);
   }
 
   /** Starts a sign-in and follows the redirects at the provider; returns the address that leads back to the service. */
   async signInAtProvider(email: string): Promise<string> {
-    let { location } = await this.open(`/api/auth/sso/start?email=${encodeURIComponent(email)}`);
+    let { location } = await this.openAddress(`/api/auth/sso/start?email=${encodeURIComponent(email)}`);
     for (let hops = 0; location && location.origin !== this.service.publicAddress && hops < 10; hops += 1) {
-      ({ location } = await this.open(location.href));
+      ({ location } = await this.openAddress(location.href));
     }
     if (!location) throw new Error('the provider did not send the browser back');
     return location.href;

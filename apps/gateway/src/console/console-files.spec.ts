@@ -22,7 +22,7 @@ describe('the files of the console', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  const found = async (path: string, encodings?: string) => {
+  const readConsoleFile = async (path: string, encodings?: string) => {
     const file = await files.findFile(path, encodings);
     return file && [file.content.toString(), file.encoding, file.hashed];
   };
@@ -35,13 +35,13 @@ describe('the files of the console', () => {
     ['br;q=0.0', 'plain', undefined],
     ['brotli', 'plain', undefined],
   ])('a console file has the best encoding for Accept-Encoding: %s', async (accepted, content, encoding) => {
-    expect(await found('assets/a-1.js', accepted)).toEqual([content, encoding, true]);
+    expect(await readConsoleFile('assets/a-1.js', accepted)).toEqual([content, encoding, true]);
   });
 
   it('only the built files of the console are served, nothing next to or above them', async () => {
-    expect(await found('icon.svg')).toEqual(['<svg/>', undefined, false]);
+    expect(await readConsoleFile('icon.svg')).toEqual(['<svg/>', undefined, false]);
     for (const path of ['index.html', 'assets/a-1.js.br', '../package.json', 'assets/../../x.js', 'agents', '']) {
-      expect([path, await found(path)]).toEqual([path, null]);
+      expect([path, await readConsoleFile(path)]).toEqual([path, null]);
     }
   });
 

@@ -21,7 +21,7 @@ describe('feedback submissions', () => {
   });
   afterAll(() => harness.close());
 
-  const count = async (table = 'feedback_submission') =>
+  const countRows = async (table = 'feedback_submission') =>
     (await harness.db.query<{ n: number }>('system', `SELECT count(*)::int AS n FROM ${table}`))[0]!.n;
 
   it('feedback can be submitted by every role and by an API key, but not by machines', async () => {
@@ -86,7 +86,7 @@ describe('feedback submissions', () => {
 
   it('a super_admin’s feedback belongs to the organization that they selected, or to their own', async () => {
     const client = otherTenant.as.super_admin;
-    const owner = async () => {
+    const submitAndReadOwner = async () => {
       const { id } = (await sendReport(client, wish)).body;
       const [row] = await harness.db.query<{ organizationId: string }>(
         'system',
@@ -97,12 +97,12 @@ describe('feedback submissions', () => {
     };
     const { id: elsewhere } = await makeOrganization(harness.db);
     expect((await client.post('/api/auth/organization', { organizationId: elsewhere })).status).toBe(200);
-    expect(await owner()).toBe(elsewhere);
+    expect(await submitAndReadOwner()).toBe(elsewhere);
     await client.post('/api/auth/organization', { organizationId: null });
-    expect(await owner()).toBe(otherTenant.organizationId);
+    expect(await submitAndReadOwner()).toBe(otherTenant.organizationId);
   });
 
-  const long = (length: number) => 'x'.repeat(length);
+  const makeTextOfLength = (length: number) => 'x'.repeat(length);
 
   it.each<[string, object | string, number, string?]>([
     ['invalid JSON', '{"type":', 400],
@@ -113,9 +113,9 @@ describe('feedback submissions', () => {
     ['no title', { ...wish, title: '' }, 400],
     ['a title of spaces', { ...wish, title: ' \u00a0\n' }, 400],
     ['a description of spaces', { ...wish, description: '  ' }, 400],
-    ['a long title', { ...wish, title: long(201) }, 400],
+    ['a long title', { ...wish, title: makeTextOfLength(201) }, 400],
     ['no description', { type: 'bug_report', title: 't' }, 400],
-    ['a long description', { ...wish, description: long(10_001) }, 400],
+    ['a long description', { ...wish, description: makeTextOfLength(10_001) }, 400],
     ['an unknown field', { ...wish, surprise: 1 }, 400],
     ['another type’s field', { ...wish, severity: 'low' }, 400],
     ['an unknown severity', { ...bug, severity: 'worst' }, 400],
@@ -131,15 +131,15 @@ describe('feedback submissions', () => {
     ['an unknown agent', { ...wish, agentId: newId() }, 404],
     ['an unknown job', { ...bug, jobId: newId() }, 404],
     ['an unknown workflow', { ...bug, type: 'workflow_issue_report', workflowId: newId() }, 404],
-    ['more than 64 KiB', JSON.stringify({ ...wish, extra: long(65_536) }), 413],
+    ['more than 64 KiB', JSON.stringify({ ...wish, extra: makeTextOfLength(65_536) }), 413],
   ])('a feedback submission with %s is refused', async (_, payload, status) => {
-    const before = await count();
+    const before = await countRows();
     const answer = await sendReport(tenant.api, payload);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
       status,
       expect.stringContaining('application/problem+json'),
     ]);
-    expect(await count()).toBe(before);
+    expect(await countRows()).toBe(before);
   });
 
   it('feedback on an agent, workflow or job of another organization is refused like on an unknown one', async () => {
@@ -170,14 +170,14 @@ describe('feedback submissions', () => {
     const created = await sendReport(tenant.api, { ...bug, title }, picture);
     expect(created.status).toBe(201);
     expect((await tenant.api.get(`${path}/${created.body.id}`)).body.title).toBe(title);
-    const before = await count();
+    const before = await countRows();
     const { url, headers } = tenant.api;
     const [start, end] = ['--x\r\ncontent-disposition: form-data; name="payload"\r\n\r\n', '\r\n--x--\r\n'];
     const body = Buffer.from(`${start}${JSON.stringify({ ...bug, title: 'a\ufffdb?' })}${end}`);
     body[body.indexOf('?')] = 0xff;
     const as = { ...headers, 'content-type': 'multipart/form-data; boundary=x' };
     expect((await fetch(`${url}${path}`, { method: 'POST', headers: as, body })).status).toBe(400);
-    expect(await count()).toBe(before);
+    expect(await countRows()).toBe(before);
   });
 
   it('a feedback form accepts the empty file that a browser sends if the user has chosen no file', async () => {
@@ -196,13 +196,13 @@ describe('feedback submissions', () => {
     const { id: workflowId } = (await tenant.api.post('/api/workflows', { name: 'w' })).body;
     const issue = { ...bug, type: 'workflow_issue_report', workflowId };
     expect((await sendReport(tenant.api, issue)).status).toBe(201);
-    const before = await count();
+    const before = await countRows();
     expect((await sendReport(tenant.api, issue, picture)).status).toBe(400);
     expect((await sendReport(tenant.api, bug, Buffer.from('<svg/>'))).status).toBe(415);
     expect((await sendReport(tenant.api, bug, Buffer.concat([picture.subarray(0, 40)]))).status).toBe(400);
     const large = Buffer.concat([picture, Buffer.alloc(5 * 1024 * 1024)]);
     expect((await sendReport(tenant.api, bug, large)).status).toBe(413);
-    expect(await count()).toBe(before);
+    expect(await countRows()).toBe(before);
   });
 
   describe('lists of feedback submissions', () => {
@@ -215,17 +215,17 @@ describe('feedback submissions', () => {
       ids.member = (await sendReport(listTenant.as.member, bug)).body.id;
       ids.api = (await sendReport(listTenant.api, bug)).body.id;
     });
-    const listed = async (client: Tenant['api'], query = '') =>
+    const listSubmissionIds = async (client: Tenant['api'], query = '') =>
       (await client.get(`${path}${query}`)).body.submissions.map(({ id }: { id: string }) => id);
 
     it('only admins see the feedback submissions of other users of their organization', async () => {
       const all = [ids.api, ids.member, ids.viewer];
-      expect(await listed(listTenant.as.admin)).toEqual(all);
-      expect(await listed(listTenant.as.super_admin)).toEqual(all);
-      expect(await listed(listTenant.as.viewer)).toEqual([ids.viewer]);
-      expect(await listed(listTenant.as.member)).toEqual([ids.member]);
-      expect(await listed(listTenant.api)).toEqual([ids.api]);
-      expect(await listed(tenant.as.admin)).not.toContain(ids.viewer);
+      expect(await listSubmissionIds(listTenant.as.admin)).toEqual(all);
+      expect(await listSubmissionIds(listTenant.as.super_admin)).toEqual(all);
+      expect(await listSubmissionIds(listTenant.as.viewer)).toEqual([ids.viewer]);
+      expect(await listSubmissionIds(listTenant.as.member)).toEqual([ids.member]);
+      expect(await listSubmissionIds(listTenant.api)).toEqual([ids.api]);
+      expect(await listSubmissionIds(tenant.as.admin)).not.toContain(ids.viewer);
       expect((await listTenant.as.viewer.get(`${path}/${ids.member}`)).status).toBe(404);
       expect((await listTenant.as.admin.get(`${path}/${ids.member}`)).status).toBe(200);
       expect((await tenant.as.super_admin.get(`${path}/${ids.member}`)).status).toBe(404);
@@ -233,16 +233,16 @@ describe('feedback submissions', () => {
 
     it('feedback submissions are listed page by page, and by type, status and time', async () => {
       const { admin } = listTenant.as;
-      expect(await listed(admin, '?type=feature_request')).toEqual([ids.viewer]);
-      expect(await listed(admin, '?status=received')).toHaveLength(3);
-      expect(await listed(admin, '?status=closed')).toEqual([]);
+      expect(await listSubmissionIds(admin, '?type=feature_request')).toEqual([ids.viewer]);
+      expect(await listSubmissionIds(admin, '?status=received')).toHaveLength(3);
+      expect(await listSubmissionIds(admin, '?status=closed')).toEqual([]);
       const at = (await admin.get(`${path}/${ids.member}`)).body.createdAt as string;
-      expect(await listed(admin, `?from=${at}`)).toContain(ids.member);
-      expect(await listed(admin, `?to=${at}`)).toContain(ids.member);
-      expect(await listed(admin, '?to=2020-01-01')).toEqual([]);
+      expect(await listSubmissionIds(admin, `?from=${at}`)).toContain(ids.member);
+      expect(await listSubmissionIds(admin, `?to=${at}`)).toContain(ids.member);
+      expect(await listSubmissionIds(admin, '?to=2020-01-01')).toEqual([]);
       const first = (await admin.get(`${path}?limit=2`)).body;
       expect(first.submissions).toHaveLength(2);
-      expect(await listed(admin, `?limit=2&cursor=${first.nextCursor}`)).toEqual([ids.viewer]);
+      expect(await listSubmissionIds(admin, `?limit=2&cursor=${first.nextCursor}`)).toEqual([ids.viewer]);
       for (const query of ['?type=praise', '?status=x', '?from=yesterday', '?cursor=x', '?limit=0']) {
         expect((await admin.get(`${path}${query}`)).status).toBe(400);
       }
@@ -260,18 +260,18 @@ describe('feedback submissions', () => {
         [id, at, ids.viewer],
       );
       const { admin } = listTenant.as;
-      expect(await listed(admin, '?from=2026-03-03&to=2026-03-03')).toEqual([id]);
-      expect(await listed(admin, '?to=2026-03-03')).toEqual([id]);
-      expect(await listed(admin, '?from=2026-03-02&to=2026-03-02')).toEqual([]);
+      expect(await listSubmissionIds(admin, '?from=2026-03-03&to=2026-03-03')).toEqual([id]);
+      expect(await listSubmissionIds(admin, '?to=2026-03-03')).toEqual([id]);
+      expect(await listSubmissionIds(admin, '?from=2026-03-02&to=2026-03-02')).toEqual([]);
       // Times are stored in microseconds and shown in milliseconds. `to` includes its whole millisecond, not the next.
-      expect(await listed(admin, '?to=2026-03-02T11:00:00.000Z')).toEqual([id]);
-      expect(await listed(admin, '?to=2026-03-02T10:59:59.999Z')).toEqual([]);
+      expect(await listSubmissionIds(admin, '?to=2026-03-02T11:00:00.000Z')).toEqual([id]);
+      expect(await listSubmissionIds(admin, '?to=2026-03-02T10:59:59.999Z')).toEqual([]);
     });
   });
 
   it('only an admin can change the status of feedback, and each change is recorded and requests a sync', async () => {
     const { id } = (await sendReport(tenant.as.member, bug)).body;
-    const armed = async () =>
+    const countSyncRequests = async () =>
       (
         await harness.db.query<{ armed: number }>(
           'system',
@@ -284,16 +284,16 @@ describe('feedback submissions', () => {
     }
     expect((await otherTenant.as.admin.patch(`${path}/${id}`, { status: 'closed' })).status).toBe(404);
     expect((await tenant.as.admin.patch(`${path}/${id}`, { status: 'done' })).status).toBe(400);
-    expect(await armed()).toBe(1);
+    expect(await countSyncRequests()).toBe(1);
     const response = await tenant.as.admin.patch(`${path}/${id}`, { status: 'triaged' });
     expect([response.status, response.body.status, response.body.history]).toEqual([
       200,
       'triaged',
       [{ at: expect.any(String), from: 'received', to: 'triaged', source: 'user', reason: null }],
     ]);
-    expect(await armed()).toBe(2);
+    expect(await countSyncRequests()).toBe(2);
     expect((await tenant.as.admin.patch(`${path}/${id}`, { status: 'triaged' })).body.history).toHaveLength(1);
-    expect(await armed()).toBe(2);
+    expect(await countSyncRequests()).toBe(2);
   });
 
   it('feedback can be about every agent of the organization that is not terminated', async () => {

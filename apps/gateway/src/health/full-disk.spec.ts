@@ -37,7 +37,7 @@ describe('a full disk', () => {
     store.close();
   });
 
-  const deepHealth = async (status: number) => {
+  const readDeepHealthIfStatus = async (status: number) => {
     const answer = await harness.http.get('/api/health/deep');
     return answer.status === status && answer;
   };
@@ -54,14 +54,14 @@ describe('a full disk', () => {
     ]);
     expect((await tenant.api.get('/api/functions')).body.functions).toEqual([]);
     // The test waits, because the deep health check reuses its result for a short time.
-    const { body } = await waitFor('deep health', () => deepHealth(503));
+    const { body } = await waitFor('deep health', () => readDeepHealthIfStatus(503));
     expect(body.status).toBe('failed');
     expect(body.checks.database).toEqual({ status: 'failed', latencyMs: null, reason: 'the disk is full' });
   });
 
   it('a full object store degrades deep health, but does not fail it', async () => {
     await admin.query('DROP EVENT TRIGGER IF EXISTS no_room');
-    const { body } = await waitFor('deep health', () => deepHealth(200));
+    const { body } = await waitFor('deep health', () => readDeepHealthIfStatus(200));
     expect(body.status).toBe('degraded');
     expect(body.checks.storage).toEqual({ status: 'failed', latencyMs: null, reason: 'the disk is full' });
   });

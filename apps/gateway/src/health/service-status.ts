@@ -17,9 +17,9 @@ export interface StatusPart {
 
 export interface Status {
   parts: StatusPart[];
-  /** Null if Redis, which stores them, does not answer. */
+  /** How far each objective is met; null if Redis, which stores the levels, does not answer. */
   levels: Levels | null;
-  /** Null if the database does not answer. */
+  /** Number of machines that should be off because they have no work; null if the database does not answer. */
   machinesWithoutWork: number | null;
   recoveryHold: boolean;
 }

@@ -14,7 +14,7 @@ describe('the status page', () => {
   });
   afterAll(() => harness.close());
 
-  const asText = (html: string) => html.replaceAll(/<style>[^]*<\/style>|<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+  const removeTags = (html: string) => html.replaceAll(/<style>[^]*<\/style>|<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
 
   it('the status page shows anyone, in HTML without scripts, which parts work and how far the objectives are met', async () => {
     const shared = await startHarness(gateway);
@@ -35,27 +35,27 @@ describe('the status page', () => {
       expect(policy).toContain("default-src 'none'");
       expect(policy).not.toContain('script-src');
       expect(text).not.toContain('<script');
-      expect(asText(text)).toContain('The service works');
+      expect(removeTags(text)).toContain('The service works');
       for (const part of ['Database', 'Queue', 'Object storage', 'Background work'])
-        expect(asText(text)).toContain(`${part} Works`);
-      expect(asText(text)).toContain('reaches its machine within 2 s 99 % 99.5 % 99.5 %');
-      expect(asText(text)).toContain('acknowledged within 250 ms 99.9 % 0 % 0 %');
-      expect(asText(text)).toContain('within 30 s of its time 99.9 % no events no events');
-      expect(asText(text)).toContain('No machine is on without a reason 0 0 now');
+        expect(removeTags(text)).toContain(`${part} Works`);
+      expect(removeTags(text)).toContain('reaches its machine within 2 s 99 % 99.5 % 99.5 %');
+      expect(removeTags(text)).toContain('acknowledged within 250 ms 99.9 % 0 % 0 %');
+      expect(removeTags(text)).toContain('within 30 s of its time 99.9 % no events no events');
+      expect(removeTags(text)).toContain('No machine is on without a reason 0 0 now');
     } finally {
       await shared.close();
     }
   });
 
   it('the status page requires a credential with STATUS_PAGE=signed-in, and does not exist with STATUS_PAGE=off', async () => {
-    const statusOf = async (client: HttpClient) => (await client.get('/status')).status;
-    expect(await statusOf(harness.http)).toBe(401);
-    expect(await statusOf(harness.http.withKey('msk_wrong'))).toBe(401);
-    expect(await statusOf(tenant.api)).toBe(200);
-    expect(await statusOf(tenant.as.viewer)).toBe(200);
+    const readStatusCode = async (client: HttpClient) => (await client.get('/status')).status;
+    expect(await readStatusCode(harness.http)).toBe(401);
+    expect(await readStatusCode(harness.http.withKey('msk_wrong'))).toBe(401);
+    expect(await readStatusCode(tenant.api)).toBe(200);
+    expect(await readStatusCode(tenant.as.viewer)).toBe(200);
     const closed = await startHarness({ ...gateway, env: { STATUS_PAGE: 'off' } });
     try {
-      expect(await statusOf(closed.http)).toBe(404);
+      expect(await readStatusCode(closed.http)).toBe(404);
     } finally {
       await closed.close();
     }
@@ -69,9 +69,9 @@ describe('the status page', () => {
     try {
       const { status, text } = await broken.http.get('/status');
       expect(status).toBe(503);
-      expect(asText(text)).toContain('Parts of the service do not work');
-      expect(asText(text)).toContain('Database Does not work');
-      expect(asText(text)).toContain('Queue Works');
+      expect(removeTags(text)).toContain('Parts of the service do not work');
+      expect(removeTags(text)).toContain('Database Does not work');
+      expect(removeTags(text)).toContain('Queue Works');
     } finally {
       await broken.close();
     }

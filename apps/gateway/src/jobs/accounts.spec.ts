@@ -8,7 +8,7 @@ describe('accounts at the gateway', () => {
   const vaultKeys = { username: 'DD_USER_1', password: 'DD_PASS_1' };
   const body = { vaultKeys, pool: 'delta-dental' };
   const shown = { ...body, limit: 1, cooldownSeconds: 0, enabled: true, status: 'free', setAside: null };
-  const rows = (sql: string, ...values: unknown[]) => harness.db.query<any>('system', sql, values);
+  const queryRows = (sql: string, ...values: unknown[]) => harness.db.query<any>('system', sql, values);
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
@@ -52,7 +52,7 @@ describe('accounts at the gateway', () => {
     expect((await admin.delete(`${path}/dd-1`)).status).toBe(204);
     expect((await admin.delete(`${path}/dd-1`)).status).toBe(404);
     expect((await admin.patch(`${path}/dd-1`, { enabled: true })).status).toBe(404);
-    const actions = await rows(`SELECT action FROM audit_entry WHERE target_id = 'dd-1' ORDER BY id`);
+    const actions = await queryRows(`SELECT action FROM audit_entry WHERE target_id = 'dd-1' ORDER BY id`);
     expect(actions.map(({ action }) => action)).toEqual([
       'account.create',
       'account.update',
@@ -93,11 +93,17 @@ describe('accounts at the gateway', () => {
     ];
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
     const accounts = [{ pool: 'delta-dental', as: 'PORTAL' }];
-    const launch = async (agentId: string) =>
+    const launchJob = async (agentId: string) =>
       (await tenant.api.post('/api/jobs/launch', { workflowId, agentId, accounts })).body.jobId as string;
-    const [holder, waiting] = [await launch(agents[0]!.id), await launch(agents[1]!.id)];
-    await rows(`UPDATE account_use SET account = 'used', since = '2026-03-01T10:00:00Z' WHERE job_id = $1`, holder);
-    await rows(`UPDATE job SET waiting_reason = 'account_busy', waiting_since = muster_now() WHERE id = $1`, waiting);
+    const [holder, waiting] = [await launchJob(agents[0]!.id), await launchJob(agents[1]!.id)];
+    await queryRows(
+      `UPDATE account_use SET account = 'used', since = '2026-03-01T10:00:00Z' WHERE job_id = $1`,
+      holder,
+    );
+    await queryRows(
+      `UPDATE job SET waiting_reason = 'account_busy', waiting_since = muster_now() WHERE id = $1`,
+      waiting,
+    );
     expect((await tenant.api.get(`/api/jobs/${waiting}`)).body.waiting).toEqual({
       reason: 'account_busy',
       since: expect.stringMatching(/^20/),
@@ -110,8 +116,11 @@ describe('accounts at the gateway', () => {
       uses: [{ jobId: holder, ...use, to: null }],
       nextCursor: null,
     });
-    await rows(`UPDATE account_use SET until = '2026-03-01T10:30:00Z' WHERE job_id = $1`, holder);
-    await rows(`UPDATE account_use SET account = 'used', since = '2026-03-01T10:30:00Z' WHERE job_id = $1`, waiting);
+    await queryRows(`UPDATE account_use SET until = '2026-03-01T10:30:00Z' WHERE job_id = $1`, holder);
+    await queryRows(
+      `UPDATE account_use SET account = 'used', since = '2026-03-01T10:30:00Z' WHERE job_id = $1`,
+      waiting,
+    );
     const page = (await tenant.api.get(`${uses}?limit=1`)).body;
     expect(page.uses).toMatchObject([{ jobId: waiting, to: null }]);
     const rest = (await tenant.api.get(`${uses}?limit=1&cursor=${encodeURIComponent(page.nextCursor)}`)).body;
@@ -159,20 +168,20 @@ describe('accounts at the gateway', () => {
   it('a portal account that was set aside is put back when one of its vault secrets gets a new value', async () => {
     const { admin } = tenant.as;
     await admin.put(`${path}/locked`, body);
-    await rows(
+    await queryRows(
       `UPDATE account SET set_aside_reason = 'locked', set_aside_since = '2026-03-01T10:00:00Z', set_aside_job_id = id
        WHERE name = 'locked'`,
     );
-    const read = async () =>
+    const readLockedAccount = async () =>
       (await admin.get(path)).body.accounts.find(({ name }: { name: string }) => name === 'locked');
-    expect(await read()).toMatchObject({
+    expect(await readLockedAccount()).toMatchObject({
       status: 'set_aside',
       enabled: true,
       setAside: { reason: 'locked', message: null, since: '2026-03-01T10:00:00.000Z', jobId: expect.any(String) },
     });
     await admin.put('/api/vault/OTHER_KEY', { value: 'other' });
-    expect(await read()).toMatchObject({ status: 'set_aside' });
+    expect(await readLockedAccount()).toMatchObject({ status: 'set_aside' });
     await admin.put('/api/vault/DD_PASS_1', { value: 'hunter3' });
-    expect(await read()).toMatchObject({ status: 'free', setAside: null });
+    expect(await readLockedAccount()).toMatchObject({ status: 'free', setAside: null });
   });
 });

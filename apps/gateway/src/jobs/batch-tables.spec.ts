@@ -22,14 +22,14 @@ describe('batches from CSV', () => {
   });
   afterAll(() => harness.close());
 
-  const jobsOf = (batchId: string) =>
+  const readBatchJobs = (batchId: string) =>
     harness.db.query<any>(
       'system',
       `SELECT id, agent_id, batch_row, variables, status, priority, max_retries FROM job
        WHERE batch_id = $1 ORDER BY batch_row`,
       [batchId],
     );
-  const send = (table: string | Uint8Array, fields: Record<string, string> = {}) => {
+  const sendTable = (table: string | Uint8Array, fields: Record<string, string> = {}) => {
     const form = new FormData();
     for (const [name, value] of Object.entries({ workflowId, agentIds: JSON.stringify(agentIds), ...fields })) {
       form.set(name, value);
@@ -50,9 +50,9 @@ describe('batches from CSV', () => {
   it('a CSV batch keeps quotes, newlines and formulas, with any line ending and a byte order mark', async () => {
     const table =
       '\ufeffCLAIM_ID,PAYER\r\n"C-1","Delta, ""West"""\r\nC-2,"two\r\nlines"\n\r\nC-3,=1+1\r\n C-4 ,@SUM(A1)\r\nC-5,';
-    const created = await send(table);
+    const created = await sendTable(table);
     expect([created.status, created.body.queued, created.body.rejected]).toEqual([202, 5, []]);
-    expect((await jobsOf(created.body.batchId)).map(({ variables }) => variables)).toEqual([
+    expect((await readBatchJobs(created.body.batchId)).map(({ variables }) => variables)).toEqual([
       { CLAIM_ID: 'C-1', PAYER: 'Delta, "West"' },
       { CLAIM_ID: 'C-2', PAYER: 'two\r\nlines' },
       { CLAIM_ID: 'C-3', PAYER: '=1+1' },
@@ -67,7 +67,7 @@ describe('batches from CSV', () => {
       Buffer.from([0x44, 0xff, 0x65]),
       Buffer.from(`\n${'9'.repeat(1_000_000)},Delta\nC-6,De"lta\nC-7,\u0000\nC-8,Delta\n`),
     ]);
-    const created = await send(bad);
+    const created = await sendTable(bad);
     expect(created.status).toBe(202);
     expect(created.body.rejected).toEqual([
       { row: 2, errors: ['the row has 1 cell and the table 2 columns: PAYER is missing'] },
@@ -77,23 +77,23 @@ describe('batches from CSV', () => {
       { row: 6, errors: ['line 7: a cell contains a quote but does not start with one'] },
       { row: 7, errors: ['PAYER: contains U+0000'] },
     ]);
-    expect((await jobsOf(created.body.batchId)).map(({ batchRow }) => batchRow)).toEqual([1, 8]);
+    expect((await readBatchJobs(created.body.batchId)).map(({ batchRow }) => batchRow)).toEqual([1, 8]);
   });
 
   it('a CSV batch rejects rows with missing or unknown columns, unless a mapping selects the columns', async () => {
-    const surplus = await send('CLAIM_ID,PAYER,Note\nC-1,Delta,x\n');
+    const surplus = await sendTable('CLAIM_ID,PAYER,Note\nC-1,Delta,x\n');
     expect(surplus.body.rejected).toEqual([{ row: 1, errors: ['the workflow has no variable Note'] }]);
-    const missing = await send('CLAIM_ID\nC-1\n');
+    const missing = await sendTable('CLAIM_ID\nC-1\n');
     expect(missing.body.rejected).toEqual([{ row: 1, errors: ['the workflow needs the variable PAYER'] }]);
-    const mapped = await send('Claim,PAYER,Note\nC-1,Delta,x\n', { mapping: '{"CLAIM_ID":"Claim"}' });
+    const mapped = await sendTable('Claim,PAYER,Note\nC-1,Delta,x\n', { mapping: '{"CLAIM_ID":"Claim"}' });
     expect(mapped.body).toMatchObject({ queued: 1, rejected: [] });
   });
 
   it('a CSV batch reads its run options and the strict option from the form', async () => {
-    const created = await send('CLAIM_ID,PAYER\nC-1,Delta\n', { priority: '9', maxRetries: '1', strict: 'true' });
+    const created = await sendTable('CLAIM_ID,PAYER\nC-1,Delta\n', { priority: '9', maxRetries: '1', strict: 'true' });
     expect(created.status).toBe(202);
-    expect(await jobsOf(created.body.batchId)).toMatchObject([{ priority: 9, maxRetries: 1 }]);
-    const strict = await send('CLAIM_ID,PAYER\nC-1\n', { strict: 'true' });
+    expect(await readBatchJobs(created.body.batchId)).toMatchObject([{ priority: 9, maxRetries: 1 }]);
+    const strict = await sendTable('CLAIM_ID,PAYER\nC-1\n', { strict: 'true' });
     expect([strict.status, strict.body.errors[0].field]).toEqual([400, 'rows.1']);
   });
 
@@ -110,7 +110,7 @@ describe('batches from CSV', () => {
     ],
     ['10,001 rows', `CLAIM_ID,PAYER\n${'a,b\n'.repeat(10_001)}`, /more than 10,000 rows/],
   ])('a CSV file with %s is refused', async (_, table, message) => {
-    const { status, body } = await send(table);
+    const { status, body } = await sendTable(table);
     expect([status, body.code, body.errors]).toEqual([
       400,
       'invalid_payload',
@@ -136,15 +136,15 @@ describe('batches from CSV', () => {
   });
 
   it('a batch form is refused if it is malformed, too large, or has unexpected fields', async () => {
-    const withFile = (name = 'file') => {
+    const buildFormWithFile = (name = 'file') => {
       const form = new FormData();
       form.set('workflowId', workflowId);
       form.set(name, new Blob(['CLAIM_ID,PAYER\nC-1,Delta\n']), 'a.csv');
       return form;
     };
-    expect((await sendForm(withFile())).body.errors[0].field).toBe('agentIds');
-    expect((await sendForm(withFile('recording'))).body.errors[0].field).toBe('recording');
-    const twice = withFile();
+    expect((await sendForm(buildFormWithFile())).body.errors[0].field).toBe('agentIds');
+    expect((await sendForm(buildFormWithFile('recording'))).body.errors[0].field).toBe('recording');
+    const twice = buildFormWithFile();
     twice.append('file', new Blob(['x']), 'b.csv');
     expect((await sendForm(twice)).body.detail).toBe('The form has two files. Send only one.');
     const text = new FormData();
@@ -153,12 +153,12 @@ describe('batches from CSV', () => {
     const none = new FormData();
     none.set('workflowId', workflowId);
     expect((await sendForm(none)).body.errors[0].field).toBe('file');
-    expect((await send('CLAIM_ID,PAYER\nC-1,D\n', { mapping: '{' })).body.errors[0]).toEqual({
+    expect((await sendTable('CLAIM_ID,PAYER\nC-1,D\n', { mapping: '{' })).body.errors[0]).toEqual({
       field: 'mapping',
       message: 'mapping must be JSON',
     });
-    expect((await send('CLAIM_ID,PAYER\nC-1,D\n', { surprise: '1' })).status).toBe(400);
-    const large = await send(`CLAIM_ID,PAYER\n${'x'.repeat(17 * 1024 * 1024)},b\n`);
+    expect((await sendTable('CLAIM_ID,PAYER\nC-1,D\n', { surprise: '1' })).status).toBe(400);
+    const large = await sendTable(`CLAIM_ID,PAYER\n${'x'.repeat(17 * 1024 * 1024)},b\n`);
     expect([large.status, large.body.code]).toEqual([413, 'payload_too_large']);
     const cut = await fetch(`${harness.url}/api/jobs/batch`, {
       method: 'POST',
@@ -175,14 +175,14 @@ describe('batches from CSV', () => {
     const elsewhere = await fetch(`${harness.url}/api/workflows`, {
       method: 'POST',
       headers: tenant.api.headers,
-      body: withFile(),
+      body: buildFormWithFile(),
     });
     expect(elsewhere.status).toBe(415);
     expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
   });
 
   it('a repeated request for a CSV batch is recognized by its fields and the bytes of its file', async () => {
-    const form = (table: string) => {
+    const buildTableForm = (table: string) => {
       const form = new FormData();
       form.set('workflowId', workflowId);
       form.set('agentIds', JSON.stringify(agentIds));
@@ -190,9 +190,9 @@ describe('batches from CSV', () => {
       return form;
     };
     const key = { 'idempotency-key': 'csv-1' };
-    const first = await sendForm(form('CLAIM_ID,PAYER\nC-1,D\n'), key);
-    const again = await sendForm(form('CLAIM_ID,PAYER\nC-1,D\n'), key);
+    const first = await sendForm(buildTableForm('CLAIM_ID,PAYER\nC-1,D\n'), key);
+    const again = await sendForm(buildTableForm('CLAIM_ID,PAYER\nC-1,D\n'), key);
     expect([again.headers.get('idempotency-replayed'), again.body]).toEqual(['true', first.body]);
-    expect((await sendForm(form('CLAIM_ID,PAYER\nC-2,D\n'), key)).status).toBe(422);
+    expect((await sendForm(buildTableForm('CLAIM_ID,PAYER\nC-2,D\n'), key)).status).toBe(422);
   });
 });

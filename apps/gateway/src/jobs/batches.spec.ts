@@ -24,10 +24,10 @@ describe('batches', () => {
   });
   afterAll(() => harness.close());
 
-  const rowOf = (n: number) => ({ CLAIM_ID: `C-${n}`, PAYER: 'Delta' });
-  const rowsOf = (count: number) => Array.from({ length: count }, (_, at) => rowOf(at + 1));
-  const post = (body: object) => tenant.api.post('/api/jobs/batch', { workflowId, agentIds, ...body });
-  const jobsOf = (batchId: string) =>
+  const buildRow = (n: number) => ({ CLAIM_ID: `C-${n}`, PAYER: 'Delta' });
+  const buildRows = (count: number) => Array.from({ length: count }, (_, at) => buildRow(at + 1));
+  const postBatch = (body: object) => tenant.api.post('/api/jobs/batch', { workflowId, agentIds, ...body });
+  const readBatchJobs = (batchId: string) =>
     harness.db.query<any>(
       'system',
       `SELECT id, agent_id, batch_row, variables, status, priority, max_retries FROM job
@@ -37,28 +37,28 @@ describe('batches', () => {
 
   describe('from JSON', () => {
     it('a batch queues a run for each row, spread evenly over the agents, in the order of the rows', async () => {
-      const created = await post({ rows: rowsOf(7), priority: 8, maxRetries: 2 });
+      const created = await postBatch({ rows: buildRows(7), priority: 8, maxRetries: 2 });
       expect(created.status).toBe(202);
       expect(created.headers.get('location')).toBe(`/api/batches/${created.body.batchId}`);
       expect(created.body).toMatchObject({ queued: 7, rejected: [] });
-      const jobs = await jobsOf(created.body.batchId);
+      const jobs = await readBatchJobs(created.body.batchId);
       expect(jobs.map(({ id }) => id)).toEqual(created.body.jobIds);
       expect(jobs.map(({ batchRow }) => batchRow)).toEqual([1, 2, 3, 4, 5, 6, 7]);
       expect(jobs.map(({ agentId }) => agentIds.indexOf(agentId))).toEqual([0, 1, 2, 0, 1, 2, 0]);
-      expect(jobs[4]).toMatchObject({ variables: rowOf(5), priority: 8, maxRetries: 2, status: 'queued' });
+      expect(jobs[4]).toMatchObject({ variables: buildRow(5), priority: 8, maxRetries: 2, status: 'queued' });
       const listed = await tenant.api.get(`/api/jobs?batchId=${created.body.batchId}&limit=200`);
       expect(listed.body.jobs).toHaveLength(7);
     });
 
     it('a batch writes one audit row, and one timeline entry and one message for each agent', async () => {
-      const messages = () =>
+      const readOutboxMessages = () =>
         harness.db.query<any>(
           'system',
           `SELECT payload->>'agentId' AS agent_id FROM outbox WHERE organization_id = $1`,
           [tenant.organizationId],
         );
-      const { body } = await post({ rows: rowsOf(10) });
-      expect((await messages()).map(({ agentId }) => agentId).sort()).toEqual([...agentIds].sort());
+      const { body } = await postBatch({ rows: buildRows(10) });
+      expect((await readOutboxMessages()).map(({ agentId }) => agentId).sort()).toEqual([...agentIds].sort());
       for (const [at, queued] of [4, 3, 3].entries()) {
         const { entries } = (await tenant.api.get(`/api/agents/${agentIds[at]}/logs`)).body;
         expect(entries).toEqual([
@@ -75,14 +75,14 @@ describe('batches', () => {
 
     it('a batch rejects invalid rows with their reasons, and queues the others', async () => {
       const rows = [
-        rowOf(1),
+        buildRow(1),
         { CLAIM_ID: 'C-2' },
-        { ...rowOf(3), SURPLUS: 'x' },
+        { ...buildRow(3), SURPLUS: 'x' },
         { CLAIM_ID: 4, PAYER: null },
         { CLAIM_ID: 'x'.repeat(65_537), PAYER: 'Delta' },
-        rowOf(6),
+        buildRow(6),
       ];
-      const { status, body } = await post({ rows });
+      const { status, body } = await postBatch({ rows });
       expect(status).toBe(202);
       expect(body.queued).toBe(2);
       expect(body.rejected).toEqual([
@@ -91,13 +91,13 @@ describe('batches', () => {
         { row: 4, errors: ['CLAIM_ID: must be a string', 'PAYER: must be a string'] },
         { row: 5, errors: ['CLAIM_ID: has 65,537 characters; at most 65,536 are allowed'] },
       ]);
-      expect((await jobsOf(body.batchId)).map(({ batchRow }) => batchRow)).toEqual([1, 6]);
+      expect((await readBatchJobs(body.batchId)).map(({ batchRow }) => batchRow)).toEqual([1, 6]);
       const read = await tenant.api.get(`/api/batches/${body.batchId}`);
       expect(read.body).toMatchObject({ total: 6, rejected: 4, queued: 2, running: 0 });
     });
 
     it('a strict batch queues nothing if one row is invalid', async () => {
-      const { status, body } = await post({ rows: [rowOf(1), { CLAIM_ID: 'C-2' }], strict: true });
+      const { status, body } = await postBatch({ rows: [buildRow(1), { CLAIM_ID: 'C-2' }], strict: true });
       expect(status).toBe(400);
       expect(body.code).toBe('invalid_payload');
       expect(body.errors).toEqual([{ field: 'rows.2', message: 'the workflow needs the variable PAYER' }]);
@@ -111,13 +111,13 @@ describe('batches', () => {
         { Claim: 'C-1', Note: 'ignored' },
         { Claim: 'C-2', PAYER: 'Cigna' },
       ];
-      const created = await post({ rows, mapping: { CLAIM_ID: 'Claim' }, variables: { PAYER: 'Delta' } });
+      const created = await postBatch({ rows, mapping: { CLAIM_ID: 'Claim' }, variables: { PAYER: 'Delta' } });
       expect(created.body).toMatchObject({ queued: 2, rejected: [] });
-      expect((await jobsOf(created.body.batchId)).map(({ variables }) => variables)).toEqual([
+      expect((await readBatchJobs(created.body.batchId)).map(({ variables }) => variables)).toEqual([
         { CLAIM_ID: 'C-1', PAYER: 'Delta' },
         { CLAIM_ID: 'C-2', PAYER: 'Cigna' },
       ]);
-      const lacking = await post({ rows: [{ PAYER: 'x' }], mapping: { CLAIM_ID: 'Claim' } });
+      const lacking = await postBatch({ rows: [{ PAYER: 'x' }], mapping: { CLAIM_ID: 'Claim' } });
       expect(lacking.body.rejected[0].errors).toEqual([
         'the workflow needs the variable CLAIM_ID, and the row has no column Claim',
       ]);
@@ -134,7 +134,7 @@ describe('batches', () => {
       ['a mapping of an unknown variable', { rows: [{}], mapping: { NOPE: 'a' } }, 'mapping.NOPE'],
       ['a text for an unknown variable', { rows: [{}], variables: { NOPE: 'a' } }, 'variables.NOPE'],
     ])('a batch with %s is refused', async (_, body, field) => {
-      const answer = await post(body);
+      const answer = await postBatch(body);
       expect([answer.status, answer.body.errors?.[0]?.field]).toEqual([400, field]);
     });
 
@@ -142,40 +142,40 @@ describe('batches', () => {
       const other = await harness.makeTenant();
       const otherWorkflow = await makeWorkflow(harness.db, { organizationId: other.organizationId });
       const agent = await makeAgent(harness.db, { organizationId: other.organizationId });
-      const wrongWorkflow = await post({ workflowId: otherWorkflow.id, rows: [{}] });
+      const wrongWorkflow = await postBatch({ workflowId: otherWorkflow.id, rows: [{}] });
       expect([wrongWorkflow.status, wrongWorkflow.body.code]).toEqual([404, 'not_found']);
-      const answer = await post({ agentIds: [agentIds[0], agent.id], rows: rowsOf(2) });
+      const answer = await postBatch({ agentIds: [agentIds[0], agent.id], rows: buildRows(2) });
       expect([answer.status, answer.body.code]).toEqual([404, 'agent_not_found']);
       expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
     });
 
     it('a batch passes the billing gate as a whole or not at all', async () => {
       await tenant.as.admin.patch('/api/organization/settings', { monthlyRunLimit: 5 });
-      const refused = await post({ rows: rowsOf(6) });
+      const refused = await postBatch({ rows: buildRows(6) });
       expect([refused.status, refused.body.code]).toEqual([402, 'billing_gate_closed']);
       expect(refused.body.detail).toBe(
         'The batch has 6 runs, but only 5 of the monthly limit of 5 runs are left. Launch fewer runs, or ask an ' +
           'admin to raise the limit.',
       );
       expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
-      expect((await post({ rows: rowsOf(5) })).status).toBe(202);
-      expect((await post({ rows: rowsOf(1) })).status).toBe(402);
+      expect((await postBatch({ rows: buildRows(5) })).status).toBe(202);
+      expect((await postBatch({ rows: buildRows(1) })).status).toBe(402);
     });
 
     it('a batch request with a repeated Idempotency-Key gets the stored response', async () => {
       const client = tenant.api.with({ 'idempotency-key': 'nightly-1' });
-      const body = { workflowId, agentIds, rows: rowsOf(3) };
+      const body = { workflowId, agentIds, rows: buildRows(3) };
       const first = await client.post('/api/jobs/batch', body);
       const again = await client.post('/api/jobs/batch', body);
       expect(again.headers.get('idempotency-replayed')).toBe('true');
       expect([again.status, again.body]).toEqual([202, first.body]);
-      const other = await client.post('/api/jobs/batch', { ...body, rows: rowsOf(2) });
+      const other = await client.post('/api/jobs/batch', { ...body, rows: buildRows(2) });
       expect([other.status, other.body.code]).toEqual([422, 'idempotency_key_reused']);
-      expect(await jobsOf(first.body.batchId)).toHaveLength(3);
+      expect(await readBatchJobs(first.body.batchId)).toHaveLength(3);
     });
 
     it('a batch can have 10,000 rows', async () => {
-      const created = await post({ rows: rowsOf(10_000) });
+      const created = await postBatch({ rows: buildRows(10_000) });
       expect([created.status, created.body.queued, created.body.jobIds.length]).toEqual([202, 10_000, 10_000]);
       const [{ jobs, logs }] = await harness.db.query<any>(
         'system',
@@ -189,14 +189,18 @@ describe('batches', () => {
 
   describe('existing batches', () => {
     it('the progress of a batch counts each row once by its latest attempt', async () => {
-      const { batchId, jobIds } = (await post({ rows: rowsOf(4) })).body;
-      const set = (id: string, sql: string) => harness.db.query('system', `UPDATE job SET ${sql} WHERE id = $1`, [id]);
-      await set(
+      const { batchId, jobIds } = (await postBatch({ rows: buildRows(4) })).body;
+      const updateJob = (id: string, sql: string) =>
+        harness.db.query('system', `UPDATE job SET ${sql} WHERE id = $1`, [id]);
+      await updateJob(
         jobIds[0],
         `status = 'completed', claims_attempted = 3, claims_eob_uploaded = 2, total_cost_micros = 500000`,
       );
-      await set(jobIds[1], `status = 'failed', claims_attempted = 1, claims_failed = 1, total_cost_micros = 250000`);
-      await set(jobIds[2], `status = 'cancelled'`);
+      await updateJob(
+        jobIds[1],
+        `status = 'failed', claims_attempted = 1, claims_failed = 1, total_cost_micros = 250000`,
+      );
+      await updateJob(jobIds[2], `status = 'cancelled'`);
       const retry = newId();
       await harness.db.query(
         'system',
@@ -229,13 +233,13 @@ describe('batches', () => {
     });
 
     it('the check of a batch returns each row that would be rejected, and queues nothing', async () => {
-      const rows = [rowOf(1), { OTHER: 'x' }, { ...rowOf(3), CLAIM_ID: 7 }];
+      const rows = [buildRow(1), { OTHER: 'x' }, { ...buildRow(3), CLAIM_ID: 7 }];
       const before = (await tenant.api.get('/api/batches')).body.batches.length;
-      const check = (body: object, client = tenant.api) =>
+      const checkBatch = (body: object, client = tenant.api) =>
         client.post('/api/jobs/batch/check', { workflowId, rows, ...body });
-      const answer = await check({});
+      const answer = await checkBatch({});
       expect(answer.status).toBe(200);
-      const { rejected } = (await post({ rows })).body;
+      const { rejected } = (await postBatch({ rows })).body;
       expect(answer.body).toEqual({ total: 3, wrong: rejected.length, rejected });
       expect(rejected.map(({ row }: { row: number }) => row)).toEqual([2, 3]);
       const form = new FormData();
@@ -245,17 +249,17 @@ describe('batches', () => {
         ...{ method: 'POST', headers: tenant.api.headers, body: form },
       });
       expect(await ofTable.json()).toMatchObject({ total: 2, wrong: 1, rejected: [{ row: 2 }] });
-      expect((await check({ agentIds: [newId()] })).body.code).toBe('agent_not_found');
-      expect((await check({ mapping: { NONE: 'CLAIM_ID' } })).status).toBe(400);
-      expect((await check({ workflowId: newId() })).status).toBe(404);
-      expect((await check({}, (await harness.makeTenant()).api)).status).toBe(404);
-      expect((await check({}, tenant.as.viewer)).status).toBe(403);
+      expect((await checkBatch({ agentIds: [newId()] })).body.code).toBe('agent_not_found');
+      expect((await checkBatch({ mapping: { NONE: 'CLAIM_ID' } })).status).toBe(400);
+      expect((await checkBatch({ workflowId: newId() })).status).toBe(404);
+      expect((await checkBatch({}, (await harness.makeTenant()).api)).status).toBe(404);
+      expect((await checkBatch({}, tenant.as.viewer)).status).toBe(403);
       expect((await tenant.api.get('/api/batches')).body.batches.length).toBe(before + 1);
     });
 
     it('batches are listed newest first, page by page, and by workflow', async () => {
       const createdIds: string[] = [];
-      for (let n = 0; n < 3; n += 1) createdIds.push((await post({ rows: rowsOf(1) })).body.batchId);
+      for (let n = 0; n < 3; n += 1) createdIds.push((await postBatch({ rows: buildRows(1) })).body.batchId);
       const first = (await tenant.api.get('/api/batches?limit=2')).body;
       const second = (await tenant.api.get(`/api/batches?limit=2&cursor=${first.nextCursor}`)).body;
       expect([...first.batches, ...second.batches].map(({ id }: { id: string }) => id)).toEqual(createdIds.reverse());
@@ -263,7 +267,7 @@ describe('batches', () => {
     });
 
     it('the cancellation of a batch ends all its open runs, so a second cancellation changes nothing', async () => {
-      const { batchId, jobIds } = (await post({ rows: rowsOf(1203) })).body;
+      const { batchId, jobIds } = (await postBatch({ rows: buildRows(1203) })).body;
       await harness.db.query('system', `UPDATE job SET status = 'completed', billed_at = now() WHERE id = $1`, [
         jobIds[0],
       ]);
@@ -271,7 +275,7 @@ describe('batches', () => {
         jobIds[1],
         newId(),
       ]);
-      const bystander = (await post({ rows: rowsOf(1) })).body.batchId;
+      const bystander = (await postBatch({ rows: buildRows(1) })).body.batchId;
       const answer = await tenant.api.post(`/api/batches/${batchId}/cancel`, { reason: 'the wrong file' });
       expect([answer.status, answer.headers.get('location')]).toEqual([202, `/api/batches/${batchId}`]);
       expect(answer.body.cancelRequestedAt).toEqual(expect.any(String));
@@ -290,7 +294,7 @@ describe('batches', () => {
     });
 
     it('a batch can be read and cancelled only in its own organization, where viewers cannot create or cancel one', async () => {
-      const { batchId } = (await post({ rows: rowsOf(1) })).body;
+      const { batchId } = (await postBatch({ rows: buildRows(1) })).body;
       const other = await harness.makeTenant();
       expect((await other.api.get(`/api/batches/${batchId}`)).status).toBe(404);
       expect((await other.api.post(`/api/batches/${batchId}/cancel`)).status).toBe(404);
@@ -301,7 +305,7 @@ describe('batches', () => {
 
     it('a batch cannot be created for an archived workflow', async () => {
       await tenant.api.delete(`/api/workflows/${workflowId}`);
-      expect((await post({ rows: rowsOf(1) })).status).toBe(404);
+      expect((await postBatch({ rows: buildRows(1) })).status).toBe(404);
     });
   });
 });

@@ -16,10 +16,10 @@ describe('concurrency keys at the gateway', () => {
     const { organizationId } = tenant;
     const { id: agentId } = await makeAgent(harness.db, { organizationId, status: 'online' });
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
-    const launch = async (...keys: object[]) =>
+    const launchWithKeys = async (...keys: object[]) =>
       (await tenant.api.post('/api/jobs/launch', { workflowId, agentId, concurrencyKeys: keys })).body.jobId as string;
-    const first = await launch({ key: 'Delta:a', limit: 3 }, { key: 'cigna' });
-    await launch({ key: 'Delta:a', limit: 2 });
+    const first = await launchWithKeys({ key: 'Delta:a', limit: 3 }, { key: 'cigna' });
+    await launchWithKeys({ key: 'Delta:a', limit: 2 });
     await harness.db.query('system', 'UPDATE concurrency_lease SET since = now() WHERE job_id = $1', [first]);
     const { body } = await tenant.as.viewer.get(`${path}?q=delta`);
     const state = { key: 'Delta:a', limit: 2, paused: false, held: 1, waiting: 1 };

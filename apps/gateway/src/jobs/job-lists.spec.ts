@@ -74,12 +74,12 @@ describe('lists of runs', () => {
   }
 
   /** Returns the rows in the expected order: by value, with null last, and by id for equal values. */
-  function inOrder(sort: string, rows: Listed[]): Listed[] {
+  function sortRows(sort: string, rows: Listed[]): Listed[] {
     const name = sort.replace('-', '') as (typeof names)[number];
     const sign = sort.startsWith('-') ? -1 : 1;
-    const valueOf = (row: Listed) => (name === 'queuedAt' ? null : row[name]);
+    const getSortValue = (row: Listed) => (name === 'queuedAt' ? null : row[name]);
     return [...rows].sort((a, b) => {
-      const [x, y] = [valueOf(a), valueOf(b)];
+      const [x, y] = [getSortValue(a), getSortValue(b)];
       if (x !== y) return x === null ? 1 : y === null ? -1 : x < y ? -sign : sign;
       return a.id < b.id ? -sign : sign;
     });
@@ -91,7 +91,7 @@ describe('lists of runs', () => {
     for (const { tenant, count, limit } of lists) {
       const listed = await readAll(tenant, `sort=${sort}`, limit);
       expect(listed).toHaveLength(count);
-      expect(listed.map(({ id }) => id)).toEqual(inOrder(sort, listed).map(({ id }) => id));
+      expect(listed.map(({ id }) => id)).toEqual(sortRows(sort, listed).map(({ id }) => id));
     }
   });
 
@@ -100,20 +100,20 @@ describe('lists of runs', () => {
     const [from, to] = [whole[0]!.queuedAt, new Date(Date.parse(whole[0]!.queuedAt) + 1).toISOString()];
     // The same instant in another notation, with an offset and with nanoseconds.
     const far = encodeURIComponent(from.replace(/(\d\d):(\d\d:\d\d\.\d+)Z$/, '$1:$2000999-00:00'));
-    const failed = ({ status }: Listed) => status === 'failed';
+    const isFailed = ({ status }: Listed) => status === 'failed';
     const filters: [string, (row: Listed) => boolean][] = [
-      ['status=failed', failed],
+      ['status=failed', isFailed],
       [`status=completed&agentId=${agentIds[1]}`, ({ status }) => status === 'completed'],
       ['q=portal', ({ error }) => error !== null],
       [`from=${from}&to=${to}&status=cancelled`, ({ status }) => status === 'cancelled'],
       [`from=${far}&q=portal`, ({ error }) => error !== null],
-      ['from=0001-01-01T00:00Z&to=9999-12-31T23:59:59.999999999Z&status=failed', failed],
+      ['from=0001-01-01T00:00Z&to=9999-12-31T23:59:59.999999999Z&status=failed', isFailed],
       [`to=${from}`, () => false],
       [`from=${from}&to=${from}`, () => false],
       [`from=${to}&to=${from}`, () => false],
     ];
     for (const [filter, fits] of filters) {
-      const expected = inOrder(sort, whole.filter(fits)).map(({ id }) => id);
+      const expected = sortRows(sort, whole.filter(fits)).map(({ id }) => id);
       const listed = await readAll(many, `sort=${sort}&${filter}`, isLongRun() ? 90 : 200);
       expect([filter, listed.map(({ id }) => id)]).toEqual([filter, expected]);
     }
@@ -124,8 +124,8 @@ describe('lists of runs', () => {
     async (sort) => {
       const ended = (await readAll(many, 'status=failed', 200)).map(({ finishedAt }) => finishedAt!).sort();
       const [from, to] = [ended[40]!, ended[120]!];
-      const isWithin = ({ finishedAt }: Listed) => finishedAt !== null && finishedAt >= from && finishedAt < to;
-      const expected = (await readAll(many, '', 200)).filter(isWithin).map(({ id }) => id);
+      const isWithinDay = ({ finishedAt }: Listed) => finishedAt !== null && finishedAt >= from && finishedAt < to;
+      const expected = (await readAll(many, '', 200)).filter(isWithinDay).map(({ id }) => id);
       const listed = await readAll(many, `endedFrom=${from}&endedTo=${to}${sort}`, isLongRun() ? 9 : 200);
       expect(expected.length).toBeGreaterThan(100);
       expect(listed.map(({ id }) => id).sort()).toEqual(expected.sort());
@@ -160,48 +160,53 @@ describe('lists of runs', () => {
 
   it('a search finds runs by id, part of an id, error or workflow name, only in the organization', async () => {
     const [row] = await readAll(few, 'sort=queuedAt', 200);
-    const found = async (q: string, lister = few) => (await readAll(lister, `q=${encodeURIComponent(q)}`, 200)).length;
+    const countFound = async (q: string, lister = few) =>
+      (await readAll(lister, `q=${encodeURIComponent(q)}`, 200)).length;
     expect((await readAll(few, `q=${row!.id.toUpperCase()}`, 10)).map(({ id }) => id)).toEqual([row!.id]);
-    expect(await found(row!.id.slice(-10))).toBe(1);
-    expect(await found(row!.id, many)).toBe(0);
-    expect(await found('PORTAL said')).toBe((await readAll(few, 'status=failed', 200)).length);
-    expect(await found('download eob')).toBe(40);
-    expect(await found('100%')).toBe(0);
+    expect(await countFound(row!.id.slice(-10))).toBe(1);
+    expect(await countFound(row!.id, many)).toBe(0);
+    expect(await countFound('PORTAL said')).toBe((await readAll(few, 'status=failed', 200)).length);
+    expect(await countFound('download eob')).toBe(40);
+    expect(await countFound('100%')).toBe(0);
   });
 
   it('a search finds runs by error, by a variable’s value or by name and value, and shows their subject', async () => {
     const { organizationId, api } = await harness.makeTenant();
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId, variables: ['CLAIM_ID', 'A'] });
-    const run = (variables: Record<string, string>, error?: string) =>
+    const makeJobWithError = (variables: Record<string, string>, error?: string) =>
       makeJob(harness.db, { organizationId, workflowId, variables, error, status: error ? 'failed' : 'completed' });
-    const first = await run({ A: 'C-1066', CLAIM_ID: 'C-1042' });
-    const second = await run({ A: '', CLAIM_ID: 'C-1066' }, 'the portal said no\nexit code 1');
-    const found = async (query: string) =>
+    const first = await makeJobWithError({ A: 'C-1066', CLAIM_ID: 'C-1042' });
+    const second = await makeJobWithError({ A: '', CLAIM_ID: 'C-1066' }, 'the portal said no\nexit code 1');
+    const listFoundJobs = async (query: string) =>
       (await api.get(`/api/jobs?${query}`)).body.jobs.map(({ id, subject }: { id: string; subject: string }) => [
         id,
         subject,
       ]);
-    expect(await found('variable=c-1066')).toEqual([
+    expect(await listFoundJobs('variable=c-1066')).toEqual([
       [second.id, 'C-1066'],
       [first.id, 'C-1042'],
     ]);
-    expect(await found('variable=CLAIM_ID=1066')).toEqual([[second.id, 'C-1066']]);
-    expect(await found('variable=B=1066')).toEqual([]);
-    expect(await found('q=1042')).toEqual([[first.id, 'C-1042']]);
-    expect(await found('error=PORTAL')).toEqual([[second.id, 'C-1066']]);
-    expect(await found('error=1042')).toEqual([]);
+    expect(await listFoundJobs('variable=CLAIM_ID=1066')).toEqual([[second.id, 'C-1066']]);
+    expect(await listFoundJobs('variable=B=1066')).toEqual([]);
+    expect(await listFoundJobs('q=1042')).toEqual([[first.id, 'C-1042']]);
+    expect(await listFoundJobs('error=PORTAL')).toEqual([[second.id, 'C-1066']]);
+    expect(await listFoundJobs('error=1042')).toEqual([]);
   });
 
   it('failed runs are grouped by cause, ignoring numbers, ids and times', async () => {
     const { organizationId, api } = await harness.makeTenant();
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId, name: 'Submit claims' });
-    const fail = (error: string | null, errorCode: string | null = null, workflow = workflowId) =>
+    const makeFailedJob = (error: string | null, errorCode: string | null = null, workflow = workflowId) =>
       makeJob(harness.db, { organizationId, workflowId: workflow, status: 'failed', error, errorCode });
-    await fail('KeyError: C-1042\nexit code 1\nTraceback 1');
-    const latest = await fail('KeyError: C-1043\nexit code 1\nTraceback 2');
-    await fail('portal said no at 2026-11-23T03:25:59Z');
-    await fail('portal said no at 2026-11-24T04:00:00Z', null, (await makeWorkflow(harness.db, { organizationId })).id);
-    await fail(null, 'agent_rebooted');
+    await makeFailedJob('KeyError: C-1042\nexit code 1\nTraceback 1');
+    const latest = await makeFailedJob('KeyError: C-1043\nexit code 1\nTraceback 2');
+    await makeFailedJob('portal said no at 2026-11-23T03:25:59Z');
+    await makeFailedJob(
+      'portal said no at 2026-11-24T04:00:00Z',
+      null,
+      (await makeWorkflow(harness.db, { organizationId })).id,
+    );
+    await makeFailedJob(null, 'agent_rebooted');
     await makeJob(harness.db, { organizationId, workflowId, status: 'completed' });
     const { body } = await api.get('/api/jobs/failures');
     expect(body.complete).toBe(true);
@@ -226,15 +231,16 @@ describe('lists of runs', () => {
     const from = new Date(Date.now() - 20 * 24 * 60 * 60_000).toISOString();
     const to = new Date(Date.now() + 60_000).toISOString();
     const { body } = await many.api.get(`/api/jobs/activity?from=${from}&to=${to}`);
-    const sum = (status: 'completed' | 'failed' | 'cancelled') => [
+    const sumHours = (status: 'completed' | 'failed' | 'cancelled') => [
       status,
       body.hours.reduce((total: number, hour: ActivityHour) => total + hour[status], 0),
     ];
-    const count = (status: string) => [
+    const countListed = (status: string) => [
       status,
       listed.filter((run) => run.status === status && run.finishedAt !== null).length,
     ];
-    for (const status of ['completed', 'failed', 'cancelled'] as const) expect(sum(status)).toEqual(count(status));
+    for (const status of ['completed', 'failed', 'cancelled'] as const)
+      expect(sumHours(status)).toEqual(countListed(status));
     expect(body.hours.every(({ at }: ActivityHour) => at.endsWith(':00:00.000Z'))).toBe(true);
     expect((await many.api.get(`/api/jobs/activity?from=2026-01-01T00:00:00Z`)).status).toBe(400);
   });
@@ -249,7 +255,7 @@ describe('lists of runs', () => {
   });
 
   it('the CSV export of runs contains all runs in the requested order, with formulas escaped', async () => {
-    const exported = async (lister: Tenant, query: string) => {
+    const exportJobs = async (lister: Tenant, query: string) => {
       const { status, headers, text } = await lister.api.get(`/api/jobs/export?${query}`);
       expect([status, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
       expect(headers.get('content-disposition')).toMatch(/^attachment; filename="runs-\d{4}-\d\d-\d\d\.csv"$/);
@@ -260,18 +266,18 @@ describe('lists of runs', () => {
       expect(head).toMatch(/^id,status,workflowId,workflow,agentId,agent,queuedAt,/);
       return lines;
     };
-    const idsOf = (lines: string[]) => lines.map((line) => line.split(',')[0]);
+    const listIds = (lines: string[]) => lines.map((line) => line.split(',')[0]);
     for (const query of ['', 'sort=-durationMs', 'sort=totalCostUsd&status=failed', 'q=portal']) {
       const listed = await readAll(many, query, 200);
-      expect(idsOf(await exported(many, query))).toEqual(listed.map(({ id }) => id));
+      expect(listIds(await exportJobs(many, query))).toEqual(listed.map(({ id }) => id));
     }
     const { organizationId } = few;
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId, name: '=cmd|"x"!A1, or' });
     const { id } = await makeJob(harness.db, { organizationId, workflowId, agentId: agentIds[0], error: '\t+1' });
-    const [line] = await exported(few, `q=${id}`);
+    const [line] = await exportJobs(few, `q=${id}`);
     expect(line).toContain(`${id},queued,${workflowId},"'=cmd|""x""!A1, or",${agentIds[0]},`);
     expect(line).toContain(`,"'\t+1",`);
-    expect(await exported(many, `q=${id}`)).toEqual([]);
+    expect(await exportJobs(many, `q=${id}`)).toEqual([]);
     expect((await few.api.get('/api/jobs/export?status=lost')).status).toBe(400);
     expect((await harness.http.get('/api/jobs/export')).status).toBe(401);
   });
@@ -284,14 +290,14 @@ describe('lists of runs', () => {
        SELECT $1, n, $2, 'execution', CASE n WHEN 2 THEN 'error' ELSE 'info' END, 'line ' || n, $3 FROM generate_series(1, 5) n`,
       [agentIds[0], few.organizationId, jobId],
     );
-    const messages = async (query: string) =>
+    const listLogMessages = async (query: string) =>
       (await few.api.get(`/api/jobs/${jobId}/logs?${query}`)).body.entries.map(
         (entry: { message: string }) => entry.message,
       );
-    expect(await messages('')).toEqual(['line 1', 'line 2', 'line 3', 'line 4', 'line 5']);
-    expect(await messages('order=desc&limit=2')).toEqual(['line 5', 'line 4']);
-    expect(await messages('order=desc&level=error&q=LINE')).toEqual(['line 2']);
+    expect(await listLogMessages('')).toEqual(['line 1', 'line 2', 'line 3', 'line 4', 'line 5']);
+    expect(await listLogMessages('order=desc&limit=2')).toEqual(['line 5', 'line 4']);
+    expect(await listLogMessages('order=desc&level=error&q=LINE')).toEqual(['line 2']);
     const { body } = await few.api.get(`/api/jobs/${jobId}/logs?order=desc&limit=2`);
-    expect(await messages(`order=desc&limit=2&cursor=${body.nextCursor}`)).toEqual(['line 3', 'line 2']);
+    expect(await listLogMessages(`order=desc&limit=2&cursor=${body.nextCursor}`)).toEqual(['line 3', 'line 2']);
   });
 });

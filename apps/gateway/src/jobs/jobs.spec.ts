@@ -16,13 +16,13 @@ describe('jobs', () => {
   });
   afterAll(() => harness.close());
 
-  const launch = (body: object = {}, client = tenant.api) =>
+  const launchJob = (body: object = {}, client = tenant.api) =>
     client.post('/api/jobs/launch', { workflowId, agentId, variables: { CLAIM_ID: 'C-1' }, ...body });
-  const rows = <T extends object>(sql: string, values: unknown[] = []) =>
+  const queryRows = <T extends object>(sql: string, values: unknown[] = []) =>
     harness.db.query<T & object>('system', sql, values);
 
   it('a launch queues a job with the workflow’s current revision', async () => {
-    const launched = await launch({
+    const launched = await launchJob({
       priority: 9,
       maxRetries: 2,
       retryDelayMs: 10,
@@ -64,36 +64,36 @@ describe('jobs', () => {
     ['an unknown agent', { agentId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }, 404, undefined],
     ['an unknown workflow', { workflowId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }, 404, undefined],
   ])('a launch with %s is refused', async (_, change, status, field) => {
-    const before = await rows('SELECT id FROM job');
-    const answer = await launch(change);
+    const before = await queryRows('SELECT id FROM job');
+    const answer = await launchJob(change);
     expect([answer.status, answer.body.errors?.[0]?.field]).toEqual([status, field]);
-    expect(await rows('SELECT id FROM job')).toHaveLength(before.length);
+    expect(await queryRows('SELECT id FROM job')).toHaveLength(before.length);
   });
 
   it('a launch is refused for a viewer and on a machine of another organization', async () => {
-    expect((await launch({}, tenant.as.viewer)).status).toBe(403);
+    expect((await launchJob({}, tenant.as.viewer)).status).toBe(403);
     const other = await harness.makeTenant();
-    expect((await launch({}, other.api)).status).toBe(404);
+    expect((await launchJob({}, other.api)).status).toBe(404);
   });
 
   it('launches with the same Idempotency-Key create one job', async () => {
     const once = tenant.api.with({ 'idempotency-key': 'nightly-1' });
-    const [first, second] = [await launch({}, once), await launch({}, once)];
+    const [first, second] = [await launchJob({}, once), await launchJob({}, once)];
     expect(second.body).toEqual(first.body);
     expect(second.headers.get('idempotency-replayed')).toBe('true');
-    expect((await launch({ priority: 1 }, once)).status).toBe(422);
+    expect((await launchJob({ priority: 1 }, once)).status).toBe(422);
   });
 
   it('an agent’s started runs are listed with the latest start first, without queued jobs', async () => {
     const { organizationId } = tenant;
     const { id } = await makeAgent(harness.db, { organizationId, name: 'Runs', status: 'online' });
-    const run = (minutes: number, more: object = {}) => {
+    const makeRunStartedAt = (minutes: number, more: object = {}) => {
       const startedAt = new Date(Date.UTC(2026, 0, 1, 9, minutes));
       return makeJob(harness.db, { organizationId, workflowId, agentId: id, status: 'completed', startedAt, ...more });
     };
     // The job that was queued first starts last.
-    const last = await run(59, { status: 'running' });
-    for (let minute = 0; minute < 25; minute += 1) await run(minute, { finishedAt: new Date() });
+    const last = await makeRunStartedAt(59, { status: 'running' });
+    for (let minute = 0; minute < 25; minute += 1) await makeRunStartedAt(minute, { finishedAt: new Date() });
     for (let n = 0; n < 20; n += 1) await makeJob(harness.db, { organizationId, workflowId, agentId: id });
     const { runs } = (await tenant.as.viewer.get(`/api/agents/${id}/runs`)).body;
     expect(runs).toHaveLength(20);
@@ -125,8 +125,8 @@ describe('jobs', () => {
     const { id: agentRefId } = await makeAgent(harness.db, { organizationId });
     await makeAgent(harness.db, { organizationId, name: 'Without a job' });
     await makeJob(harness.db, { organizationId, agentId: agentRefId, status: 'queued' });
-    const enqueued = async () => {
-      const found = await rows<{ id: string }>(
+    const takeEnqueuedMessages = async () => {
+      const found = await queryRows<{ id: string }>(
         `WITH deleted_messages AS (DELETE FROM outbox WHERE organization_id = $1 RETURNING name, payload)
          SELECT payload->>'agentId' AS id FROM deleted_messages WHERE name = 'dispatch-agent'`,
         [organizationId],
@@ -134,18 +134,18 @@ describe('jobs', () => {
       return found.map(({ id }) => id);
     };
     await other.as.admin.patch('/api/organization/settings', { vmAutoWakeOnJob: true });
-    expect(await enqueued()).toEqual([agentRefId]);
+    expect(await takeEnqueuedMessages()).toEqual([agentRefId]);
     await other.as.admin.put('/api/vault/PORTAL', { value: 'secret' });
-    expect(await enqueued()).toEqual([agentRefId]);
+    expect(await takeEnqueuedMessages()).toEqual([agentRefId]);
   });
 
   it('a run accepts its workflow’s id as workflowId or scriptId, but not two different ids', async () => {
-    const run = (body: object) =>
+    const requestRun = (body: object) =>
       tenant.api.post(`/api/agents/${agentId}/run`, { variables: { CLAIM_ID: 'C' }, ...body });
-    expect((await run({ scriptId: workflowId })).status).toBe(202);
-    expect((await run({ workflowId, scriptId: workflowId })).status).toBe(202);
-    expect((await run({ workflowId, scriptId: agentId })).status).toBe(400);
-    expect((await run({})).status).toBe(400);
+    expect((await requestRun({ scriptId: workflowId })).status).toBe(202);
+    expect((await requestRun({ workflowId, scriptId: workflowId })).status).toBe(202);
+    expect((await requestRun({ workflowId, scriptId: agentId })).status).toBe(400);
+    expect((await requestRun({})).status).toBe(400);
   });
 
   it('jobs are listed newest first, page by page and by filter', async () => {
@@ -162,14 +162,14 @@ describe('jobs', () => {
       received.push(...page.body.jobs.map(({ id }) => id));
       cursor = page.body.nextCursor;
     }
-    const all = await rows<{ id: string }>('SELECT id FROM job WHERE organization_id = $1 ORDER BY id DESC', [
+    const all = await queryRows<{ id: string }>('SELECT id FROM job WHERE organization_id = $1 ORDER BY id DESC', [
       organizationId,
     ]);
     expect(received).toEqual(all.map(({ id }) => id));
   });
 
   it('a job that has not started is cancelled immediately, but only once', async () => {
-    const { body } = await launch();
+    const { body } = await launchJob();
     const cancelled = await tenant.api.post(`/api/jobs/${body.jobId}/cancel`, { reason: 'by mistake' });
     expect([cancelled.status, cancelled.body.status, cancelled.body.error]).toEqual([202, 'cancelled', 'by mistake']);
     expect((await tenant.api.post(`/api/jobs/${body.jobId}/cancel`)).status).toBe(409);
@@ -199,24 +199,25 @@ describe('jobs', () => {
   });
 
   it('a job can be cancelled and replayed without a request body, and unknown fields are refused', async () => {
-    const { body } = await launch();
-    const count = async () => (await tenant.api.get('/api/jobs?limit=200')).body.jobs.length;
-    const before = await count();
-    const bare = (path: string) => fetch(`${harness.url}${path}`, { method: 'POST', headers: tenant.api.headers });
-    expect((await bare(`/api/jobs/${body.jobId}/cancel`)).status).toBe(202);
+    const { body } = await launchJob();
+    const countJobs = async () => (await tenant.api.get('/api/jobs?limit=200')).body.jobs.length;
+    const before = await countJobs();
+    const postWithoutBody = (path: string) =>
+      fetch(`${harness.url}${path}`, { method: 'POST', headers: tenant.api.headers });
+    expect((await postWithoutBody(`/api/jobs/${body.jobId}/cancel`)).status).toBe(202);
     const surplus = await tenant.api.post(`/api/jobs/${body.jobId}/replay`, { surplus: 1 });
     expect([surplus.status, surplus.body.errors]).toEqual([
       400,
       [{ field: 'surplus', message: 'property surplus should not exist' }],
     ]);
-    expect(await count()).toBe(before);
-    expect((await bare(`/api/jobs/${body.jobId}/replay`)).status).toBe(202);
+    expect(await countJobs()).toBe(before);
+    expect((await postWithoutBody(`/api/jobs/${body.jobId}/replay`)).status).toBe(202);
   });
 
   it('a launch with an invalid name of a vault secret is refused', async () => {
-    const answer = await launch({ vaultKeys: ['FINE', 'bad name'] });
+    const answer = await launchJob({ vaultKeys: ['FINE', 'bad name'] });
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, 'vaultKeys.1']);
-    expect((await launch({ vaultKeys: ['PATH'] })).status).toBe(400);
+    expect((await launchJob({ vaultKeys: ['PATH'] })).status).toBe(400);
   });
 
   it('a secret that the vault does not have is refused and named in every route that accepts secrets', async () => {
@@ -226,7 +227,7 @@ describe('jobs', () => {
     const cron = { name: 'n', scriptId: workflowId, cronExpression: '0 6 * * *' };
     const before = (await tenant.api.get('/api/jobs?limit=200')).body.jobs.length;
     const answers = [
-      await launch({ vaultKeys }),
+      await launchJob({ vaultKeys }),
       await tenant.api.post(`/api/agents/${agentId}/run`, { workflowId, variables, vaultKeys }),
       await tenant.api.post('/api/jobs/batch', { workflowId, agentIds: [agentId], rows: [variables], vaultKeys }),
       await tenant.api.post('/api/schedules', { ...cron, agentId, variables, vaultKeys }),
@@ -238,7 +239,7 @@ describe('jobs', () => {
       ]);
     }
     expect((await tenant.api.get('/api/jobs?limit=200')).body.jobs).toHaveLength(before);
-    const { body } = await launch({ vaultKeys: ['PORTAL_KNOWN'] });
+    const { body } = await launchJob({ vaultKeys: ['PORTAL_KNOWN'] });
     await tenant.api.post(`/api/jobs/${body.jobId}/cancel`);
     await tenant.as.admin.delete('/api/vault/PORTAL_KNOWN');
     const replayed = await tenant.api.post(`/api/jobs/${body.jobId}/replay`);
@@ -246,7 +247,7 @@ describe('jobs', () => {
   });
 
   it('an ended job can be replayed with its original settings', async () => {
-    const { body } = await launch({ priority: 3 });
+    const { body } = await launchJob({ priority: 3 });
     expect((await tenant.api.post(`/api/jobs/${body.jobId}/replay`)).status).toBe(409);
     await tenant.api.post(`/api/jobs/${body.jobId}/cancel`);
     const replayed = await tenant.api.post(`/api/jobs/${body.jobId}/replay`);
@@ -265,24 +266,24 @@ describe('jobs', () => {
   it('only users can delete a job, with all its data except the usage event', async () => {
     const { organizationId } = tenant;
     const { id, agentId: agentRefId } = await makeJob(harness.db, { organizationId, status: 'completed' });
-    await rows(
+    await queryRows(
       `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key) VALUES ($1, 1, $2, 'passed', 1)`,
       [id, organizationId],
     );
-    await rows(`INSERT INTO usage_event (job_id, kind, organization_id, month) VALUES ($1, 'run', $2, '2026-01-01')`, [
-      id,
-      organizationId,
-    ]);
-    await rows(
+    await queryRows(
+      `INSERT INTO usage_event (job_id, kind, organization_id, month) VALUES ($1, 'run', $2, '2026-01-01')`,
+      [id, organizationId],
+    );
+    await queryRows(
       `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, message, job_id) VALUES ($1, 1, $2, 'execution', 'x', $3)`,
       [agentRefId, organizationId, id],
     );
     expect((await tenant.api.delete(`/api/jobs/${id}`)).status).toBe(403);
     expect((await tenant.as.member.delete(`/api/jobs/${id}`)).status).toBe(204);
     expect((await tenant.api.get(`/api/jobs/${id}`)).status).toBe(404);
-    expect(await rows('SELECT FROM job_step WHERE job_id = $1', [id])).toEqual([]);
-    expect(await rows('SELECT FROM timeline_entry WHERE job_id = $1', [id])).toEqual([]);
-    expect(await rows('SELECT FROM usage_event WHERE job_id = $1', [id])).toHaveLength(1);
+    expect(await queryRows('SELECT FROM job_step WHERE job_id = $1', [id])).toEqual([]);
+    expect(await queryRows('SELECT FROM timeline_entry WHERE job_id = $1', [id])).toEqual([]);
+    expect(await queryRows('SELECT FROM usage_event WHERE job_id = $1', [id])).toHaveLength(1);
     expect((await tenant.as.viewer.delete(`/api/jobs/${id}`)).status).toBe(403);
     expect((await tenant.as.member.delete(`/api/jobs/${id}`)).status).toBe(404);
   });

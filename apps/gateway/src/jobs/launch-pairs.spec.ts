@@ -21,7 +21,10 @@ jest.setTimeout(120_000);
 /** Run limit while two ways to launch compete for it. Each test tries more launches than the limit allows. */
 const pairLimit = 6;
 
-/** Every launch locks the agent and the organization. Two ways that lock them in opposite orders could deadlock. */
+/**
+ * Every launch locks the agent and the organization. Two ways to launch that lock them in opposite orders could
+ * deadlock.
+ */
 describe('launches near a limit', () => {
   let harness: Harness;
   let tenant: Tenant;
@@ -40,7 +43,7 @@ describe('launches near a limit', () => {
   });
   afterAll(() => harness.close());
 
-  const limitTo = async (runs: number | null, usd: number | null = null) => {
+  const resetUsageAndSetLimits = async (runs: number | null, usd: number | null = null) => {
     for (const table of ['job', 'usage_event', 'usage_counter'])
       await harness.db.query('system', `DELETE FROM ${table}`);
     await harness.db.query(
@@ -49,20 +52,20 @@ describe('launches near a limit', () => {
       [tenant.organizationId, runs, usd === null ? null : usd * 1_000_000],
     );
   };
-  const count = async (from: string, ...values: unknown[]) => {
+  const countRows = async (from: string, ...values: unknown[]) => {
     const sql = `SELECT count(*)::int AS count FROM ${from}`;
     return (await harness.db.query<{ count: number }>('system', sql, values))[0]!.count;
   };
-  const openRuns = () => count(`job WHERE organization_id = $1 AND status = 'queued'`, tenant.organizationId);
+  const openRuns = () => countRows(`job WHERE organization_id = $1 AND status = 'queued'`, tenant.organizationId);
   const makeEndedJob = () =>
     makeJob(harness.db, { organizationId: tenant.organizationId, agentId, workflowId, status: 'completed' });
-  const post = (path: string, body: object) => tenant.api.post(path, body);
+  const postAsTenant = (path: string, body: object) => tenant.api.post(path, body);
 
   const waysToLaunch: Record<string, () => Promise<Answer | null>> = {
-    launch: () => post('/api/jobs/launch', { workflowId, agentId }),
-    start_job: () => post(`/api/agent/${agentId}/action`, { action: 'start_job', workflowId }),
-    batch: () => post('/api/jobs/batch', { workflowId, agentIds: [agentId], rows: [{}] }),
-    replay: async () => post(`/api/jobs/${(await makeEndedJob()).id}/replay`, {}),
+    launch: () => postAsTenant('/api/jobs/launch', { workflowId, agentId }),
+    start_job: () => postAsTenant(`/api/agent/${agentId}/action`, { action: 'start_job', workflowId }),
+    batch: () => postAsTenant('/api/jobs/batch', { workflowId, agentIds: [agentId], rows: [{}] }),
+    replay: async () => postAsTenant(`/api/jobs/${(await makeEndedJob()).id}/replay`, {}),
     retry: async () => {
       const { organizationId } = tenant;
       // An agent runs one job at a time, so only the first of these jobs runs on the agent of the launches.
@@ -82,24 +85,29 @@ describe('launches near a limit', () => {
   };
   const makeSchedule = async (dueAt: string): Promise<string> => {
     const { id } = (
-      await post('/api/schedules', { name: newId(), scriptId: workflowId, agentId, cronExpression: '0 3 * * *' })
+      await postAsTenant('/api/schedules', {
+        name: newId(),
+        scriptId: workflowId,
+        agentId,
+        cronExpression: '0 3 * * *',
+      })
     ).body;
     await harness.db.query('system', `UPDATE schedule SET next_run_at = ${dueAt} WHERE id = $1`, [id]);
     return id;
   };
   waysToLaunch['schedule tick'] = async () => {
     const scheduleId = await makeSchedule(`muster_now() - interval '1 second'`);
-    return post('/api/schedules/execute', { scheduleId });
+    return postAsTenant('/api/schedules/execute', { scheduleId });
   };
   waysToLaunch['forced schedule'] = async () => {
     const scheduleId = await makeSchedule(`muster_now() + interval '1 hour'`);
-    return post('/api/schedules/execute', { scheduleId, force: true });
+    return postAsTenant('/api/schedules/execute', { scheduleId, force: true });
   };
   const names = Object.keys(waysToLaunch);
   const pairs = names.flatMap((a, at) => names.slice(at).map((b) => [a, b] as const));
 
   it.each(pairs)('launches by %s and %s run concurrently without a deadlock or a failure', async (a, b) => {
-    await limitTo(pairLimit);
+    await resetUsageAndSetLimits(pairLimit);
     sharedRuns = false;
     const before = await countDeadlocks(harness.db);
     const calls = Array.from({ length: pairLimit + 2 }, (_, at) => waysToLaunch[at % 2 ? a : b]!());
@@ -115,13 +123,13 @@ describe('launches near a limit', () => {
     const { REDIS_PREFIX } = harness.env;
     const second = await startHarness({ ...gateway, database, env: { REDIS_PREFIX } });
     try {
-      await limitTo(pairLimit);
+      await resetUsageAndSetLimits(pairLimit);
       const elsewhere = tenant.api.at(second.url);
       const before = await countDeadlocks(harness.db);
       const answers = await Promise.all(
         Array.from({ length: pairLimit * 2 }, (_, at) =>
           at % 2
-            ? post('/api/jobs/launch', { workflowId, agentId })
+            ? postAsTenant('/api/jobs/launch', { workflowId, agentId })
             : elsewhere.post(`/api/agent/${agentId}/action`, { action: 'start_job', workflowId }),
         ),
       );
@@ -136,39 +144,39 @@ describe('launches near a limit', () => {
   });
 
   it('a launch that waits for another launch is dropped at once if its client disconnects', async () => {
-    await limitTo(pairLimit);
+    await resetUsageAndSetLimits(pairLimit);
     const { organizationId } = tenant;
     const { secret, id: keyId } = await makeApiKey(harness.db, { organizationId, scope: 'api' });
     const server = harness.app.nest.getHttpServer() as Server;
-    const connections = () =>
+    const countConnections = () =>
       new Promise<number>((resolve) => server.getConnections((_, count: number) => resolve(count)));
     const gone = new AbortController();
-    const launch = () => post('/api/jobs/launch', { workflowId, agentId });
+    const launchJob = () => postAsTenant('/api/jobs/launch', { workflowId, agentId });
     const { first, abandoned } = await harness.db.transaction({ organizationId }, async (tx) => {
       // The first launch waits for this lock to insert its job, so the second launch waits for its turn.
       await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
-      const running = launch();
+      const running = launchJob();
       const waitingForLock =
         'pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()';
-      await waitFor('the first launch to have its turn', () => count(waitingForLock));
+      await waitFor('the first launch to have its turn', () => countRows(waitingForLock));
       const body = JSON.stringify({ workflowId, agentId });
       const headers = { 'x-api-key': secret, 'content-type': 'application/json' };
       const refused = expect(
         fetch(`${harness.url}/api/jobs/launch`, { method: 'POST', headers, body, signal: gone.signal }),
       ).rejects.toThrow('aborted');
-      await waitFor('the second launch', () => count('api_key WHERE id = $1 AND last_used_at IS NOT NULL', keyId));
-      const before = await connections();
+      await waitFor('the second launch', () => countRows('api_key WHERE id = $1 AND last_used_at IS NOT NULL', keyId));
+      const before = await countConnections();
       gone.abort();
-      await waitFor('the end of its connection', async () => (await connections()) < before);
+      await waitFor('the end of its connection', async () => (await countConnections()) < before);
       return { first: running, abandoned: refused };
     });
     await abandoned;
-    const statuses = [(await first).status, (await launch()).status];
+    const statuses = [(await first).status, (await launchJob()).status];
     expect([statuses, await openRuns()]).toEqual([[202, 202], 2]);
   });
 
   it('a hundred concurrent launches fill the run limit exactly and do not block another organization', async () => {
-    await limitTo(60);
+    await resetUsageAndSetLimits(60);
     const crowd = Array.from({ length: 100 }, (_, at) => waysToLaunch[at % 2 ? 'launch' : 'start_job']!());
     const bystander: number[] = [];
     let over = false;
@@ -185,18 +193,19 @@ describe('launches near a limit', () => {
   });
 
   it('concurrent launches reserve a spend limit to the last cent and no further', async () => {
-    await limitTo(null, 1);
-    const launch = () => post('/api/jobs/launch', { workflowId, agentId, maxCostUsd: 0.01 });
-    const statuses = (await Promise.all(Array.from({ length: 120 }, launch))).map(({ status }) => status);
-    const answered = (wanted: number) => statuses.filter((status) => status === wanted).length;
-    expect([answered(202), answered(402)]).toEqual([100, 20]);
+    await resetUsageAndSetLimits(null, 1);
+    const launchCostlyJob = () => postAsTenant('/api/jobs/launch', { workflowId, agentId, maxCostUsd: 0.01 });
+    const statuses = (await Promise.all(Array.from({ length: 120 }, launchCostlyJob))).map(({ status }) => status);
+    const countStatus = (wanted: number) => statuses.filter((status) => status === wanted).length;
+    expect([countStatus(202), countStatus(402)]).toEqual([100, 20]);
     expect(await openRuns()).toBe(100);
   });
 
   it('a launch that Postgres rolls back in each of five attempts is answered 503 with Retry-After', async () => {
-    await limitTo(null);
+    await resetUsageAndSetLimits(null);
     const owner = await createOwnerDataSource(harness.databaseUrl).initialize();
-    // Without the limit of migrations, these statements wait for an autovacuum of the table.
+    // Turns off the lock timeout of migrations, because these statements may have to wait for an autovacuum of the
+    // table.
     await owner.query(`
       SET lock_timeout = 0;
       CREATE SEQUENCE attempts;
@@ -208,15 +217,15 @@ describe('launches near a limit', () => {
       CREATE TRIGGER lose BEFORE INSERT ON job FOR EACH ROW EXECUTE FUNCTION lose()`);
     const key = newId();
     try {
-      const launch = () =>
+      const launchWithSameKey = () =>
         tenant.api.with({ 'idempotency-key': key }).post('/api/jobs/launch', { workflowId, agentId });
-      const refused = await launch();
+      const refused = await launchWithSameKey();
       expect([refused.status, refused.body.code]).toEqual([503, 'service_unavailable']);
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
       expect(await openRuns()).toBe(0);
       expect(await owner.query('SELECT last_value::int AS count FROM attempts')).toEqual([{ count: 5 }]);
       await owner.query('SET lock_timeout = 0; DROP TRIGGER lose ON job');
-      const accepted = await launch();
+      const accepted = await launchWithSameKey();
       expect(accepted.status).toBe(202);
     } finally {
       await owner.destroy();
@@ -224,11 +233,11 @@ describe('launches near a limit', () => {
   });
 
   it('a spend limit refuses a run without a budget once open runs reserve all of it', async () => {
-    await limitTo(null, 1);
-    const launch = (body: object) => post('/api/jobs/launch', { workflowId, agentId, ...body });
-    for (let run = 0; run < 10; run += 1) expect((await launch({ maxCostUsd: 0.1 })).status).toBe(202);
-    expect((await launch({ maxCostUsd: 0.1 })).status).toBe(402);
-    const refused = await launch({});
+    await resetUsageAndSetLimits(null, 1);
+    const launchWithBody = (body: object) => postAsTenant('/api/jobs/launch', { workflowId, agentId, ...body });
+    for (let run = 0; run < 10; run += 1) expect((await launchWithBody({ maxCostUsd: 0.1 })).status).toBe(202);
+    expect((await launchWithBody({ maxCostUsd: 0.1 })).status).toBe(402);
+    const refused = await launchWithBody({});
     expect([refused.status, refused.body.detail]).toEqual([
       402,
       expect.stringContaining('Nothing is left of the monthly limit'),

@@ -11,7 +11,7 @@ describe('objects on the service’s own port', () => {
   let harness: Harness;
   let tenant: Tenant;
   let storage: ObjectStorage;
-  const start = (env: Record<string, string>) =>
+  const startGateway = (env: Record<string, string>) =>
     startHarness({
       name: 'gateway',
       configs: gatewayConfigs,
@@ -20,24 +20,25 @@ describe('objects on the service’s own port', () => {
     });
 
   beforeAll(async () => {
-    harness = await start({});
+    harness = await startGateway({});
     storage = harness.app.nest.get(ObjectStorage, { strict: false });
     tenant = await harness.makeTenant();
   });
   afterAll(() => harness.close());
 
   /** Returns the signed URL with the address at which a caller reaches the service. */
-  const at = (url: string, origin = harness.url) => new URL(new URL(url).pathname + new URL(url).search, origin).href;
-  const presign = async (key: string, contentType?: string) =>
-    at(await storage.presignGet(key, { expiresInSeconds: 60, contentType }));
-  const store = async (body: Buffer, contentType: string) => {
+  const moveUrlToOrigin = (url: string, origin = harness.url) =>
+    new URL(new URL(url).pathname + new URL(url).search, origin).href;
+  const presignOnGateway = async (key: string, contentType?: string) =>
+    moveUrlToOrigin(await storage.presignGet(key, { expiresInSeconds: 60, contentType }));
+  const storeObject = async (body: Buffer, contentType: string) => {
     const key = `spec/${newId()}`;
     await storage.put(key, body, contentType);
     return key;
   };
 
   it('an object’s URL is signed for the address that the caller uses', async () => {
-    const key = await store(Buffer.from('picture'), 'image/png');
+    const key = await storeObject(Buffer.from('picture'), 'image/png');
     const { id: agentId } = await makeAgent(harness.db, tenant);
     const { id } = await makeJob(harness.db, { organizationId: tenant.organizationId, agentId });
     await harness.db.query('system', 'UPDATE job SET screenshot_key = $2 WHERE id = $1', [id, key]);
@@ -47,16 +48,17 @@ describe('objects on the service’s own port', () => {
     const forwarded = { 'x-forwarded-host': 'muster.example:8443', 'x-forwarded-proto': 'https' };
     const elsewhere = (await tenant.api.with(forwarded).get(`/api/jobs/${id}`)).body.screenshotUrl as string;
     expect(elsewhere).toMatch(/^https:\/\/muster\.example:8443\/objects\//);
-    expect(await (await fetch(at(elsewhere))).text()).toBe('picture');
+    expect(await (await fetch(moveUrlToOrigin(elsewhere))).text()).toBe('picture');
   });
 
   it('every replica serves an object’s URL, which is below PUBLIC_APP_URL if that is set', async () => {
-    const key = await store(Buffer.from('shared'), 'text/plain');
-    const other = await start({ PUBLIC_APP_URL: 'https://muster.example.com/' });
+    const key = await storeObject(Buffer.from('shared'), 'text/plain');
+    const other = await startGateway({ PUBLIC_APP_URL: 'https://muster.example.com/' });
     try {
       const url = await other.app.nest.get(ObjectStorage, { strict: false }).presignGet(key, { expiresInSeconds: 60 });
       expect(url).toMatch(/^https:\/\/muster\.example\.com\/objects\//);
-      for (const origin of [harness.url, other.url]) expect(await (await fetch(at(url, origin))).text()).toBe('shared');
+      for (const origin of [harness.url, other.url])
+        expect(await (await fetch(moveUrlToOrigin(url, origin))).text()).toBe('shared');
     } finally {
       await other.close();
     }
@@ -67,11 +69,11 @@ describe('objects on the service’s own port', () => {
       const body = randomBytes(3 * 1024 * 1024);
       const key = `spec/${newId()}`;
       const ticket = await storage.presignPut(key, { contentType, size: body.length, expiresInSeconds: 60 });
-      const put = (bytes: Buffer, headers: Record<string, string> = ticket.headers) =>
-        fetch(at(ticket.url), { method: 'PUT', headers, body: new Uint8Array(bytes) });
-      expect((await put(body.subarray(1))).status).toBe(403);
-      expect((await put(body, { 'content-type': 'text/html' })).status).toBe(403);
-      expect((await put(body)).status).toBe(200);
+      const putBytes = (bytes: Buffer, headers: Record<string, string> = ticket.headers) =>
+        fetch(moveUrlToOrigin(ticket.url), { method: 'PUT', headers, body: new Uint8Array(bytes) });
+      expect((await putBytes(body.subarray(1))).status).toBe(403);
+      expect((await putBytes(body, { 'content-type': 'text/html' })).status).toBe(403);
+      expect((await putBytes(body)).status).toBe(200);
       expect((await storage.get(key))!.equals(body)).toBe(true);
     }
   });
@@ -84,23 +86,23 @@ describe('objects on the service’s own port', () => {
       size: 7,
       expiresInSeconds: 60,
     });
-    const put = (bytes: Buffer) =>
+    const putBytesOnSocket = (bytes: Buffer) =>
       new Promise<number>((resolve, reject) => {
         const headers = { 'content-type': 'text/plain', 'content-length': bytes.length };
-        const outgoing = httpRequest(at(ticket.url), { method: 'PUT', headers, agent }, (answer) => {
+        const outgoing = httpRequest(moveUrlToOrigin(ticket.url), { method: 'PUT', headers, agent }, (answer) => {
           answer.resume().on('end', () => resolve(answer.statusCode!));
         });
         outgoing.on('error', reject);
         outgoing.end(bytes);
       });
-    for (let i = 0; i < 5; i += 1) expect(await put(body)).toBe(403);
-    expect(await put(Buffer.from('7 bytes'))).toBe(200);
+    for (let i = 0; i < 5; i += 1) expect(await putBytesOnSocket(body)).toBe(403);
+    expect(await putBytesOnSocket(Buffer.from('7 bytes'))).toBe(200);
     agent.destroy();
   });
 
   it('an object can be read by range and by conditional requests', async () => {
     const body = randomBytes(200_000);
-    const url = await presign(await store(body, 'video/webm'));
+    const url = await presignOnGateway(await storeObject(body, 'video/webm'));
     const part = await fetch(url, { headers: { range: 'bytes=1000-1999' } });
     expect([part.status, part.headers.get('content-range')]).toEqual([206, 'bytes 1000-1999/200000']);
     expect(Buffer.from(await part.arrayBuffer()).equals(body.subarray(1000, 2000))).toBe(true);
@@ -119,13 +121,13 @@ describe('objects on the service’s own port', () => {
       'image/svg+xml': 'attachment',
     };
     for (const [type, disposition] of Object.entries(dispositions)) {
-      const { headers } = await fetch(await presign(await store(Buffer.from('<script>'), type), type));
+      const { headers } = await fetch(await presignOnGateway(await storeObject(Buffer.from('<script>'), type), type));
       expect(headers.get('content-disposition')).toMatch(new RegExp(`^${disposition}`));
       expect(headers.get('x-content-type-options')).toBe('nosniff');
       expect(headers.get('content-security-policy')).toContain('sandbox');
       expect(headers.get('access-control-allow-origin')).toBe('*');
     }
-    const preflight = await fetch(await presign('spec/x'), {
+    const preflight = await fetch(await presignOnGateway('spec/x'), {
       method: 'OPTIONS',
       headers: { origin: 'https://a.example', 'access-control-request-headers': 'content-type' },
     });
@@ -134,9 +136,9 @@ describe('objects on the service’s own port', () => {
   });
 
   it('an object’s URL is refused if its key, lifetime or path was changed or if its signature is missing', async () => {
-    const key = await store(Buffer.from('secret'), 'text/plain');
-    const url = await presign(key);
-    const other = await store(Buffer.from('other'), 'text/plain');
+    const key = await storeObject(Buffer.from('secret'), 'text/plain');
+    const url = await presignOnGateway(key);
+    const other = await storeObject(Buffer.from('other'), 'text/plain');
     const refused = [
       url.replace(key, other),
       url.replace('X-Amz-Expires=60', 'X-Amz-Expires=600'),
@@ -155,8 +157,8 @@ describe('objects on the service’s own port', () => {
   });
 
   it('an upload of more than 100 MiB or without a size is refused', async () => {
-    const url = new URL(await presign('spec/large'));
-    const status = (headers: Record<string, string>) =>
+    const url = new URL(await presignOnGateway('spec/large'));
+    const readUploadStatus = (headers: Record<string, string>) =>
       new Promise<number>((resolve, reject) => {
         const outgoing = httpRequest(url, { method: 'PUT', headers, agent: false }, (answer) => {
           resolve(answer.statusCode!);
@@ -166,14 +168,14 @@ describe('objects on the service’s own port', () => {
         outgoing.on('error', reject);
         outgoing.write('x');
       });
-    expect(await status({ 'content-length': String(100 * 1024 * 1024 + 1) })).toBe(413);
-    expect(await status({ 'transfer-encoding': 'chunked' })).toBe(400);
+    expect(await readUploadStatus({ 'content-length': String(100 * 1024 * 1024 + 1) })).toBe(413);
+    expect(await readUploadStatus({ 'transfer-encoding': 'chunked' })).toBe(400);
   });
 
   it('an interrupted upload stores nothing and does not stop the service', async () => {
     const key = `spec/${newId()}`;
     const ticket = await storage.presignPut(key, { contentType: 'text/plain', size: 1000, expiresInSeconds: 60 });
-    const url = new URL(at(ticket.url));
+    const url = new URL(moveUrlToOrigin(ticket.url));
     const socket = connect(Number(url.port), url.hostname);
     const head = ['host: x', 'content-type: text/plain', 'content-length: 1000'].join('\r\n');
     socket.write(`PUT ${url.pathname}${url.search} HTTP/1.1\r\n${head}\r\n\r\nhalf`);

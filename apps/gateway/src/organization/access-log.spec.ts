@@ -36,27 +36,27 @@ describe('the access log', () => {
   });
   afterAll(() => harness.close());
 
-  const job = async ({ organizationId } = tenant) => {
+  const makeJobId = async ({ organizationId } = tenant) => {
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: newId() });
     return (await makeJob(harness.db, { organizationId, agentId })).id;
   };
-  const entries = async (query: string, by = tenant) => {
+  const readEntries = async (query: string, by = tenant) => {
     const answer = await by.as.admin.get(`/api/access-log?${query}`);
     expect(answer.status).toBe(200);
     return answer.body.entries as any[];
   };
-  const rowsOf = (subject: string, count: number) =>
+  const waitForEntries = (subject: string, count: number) =>
     waitFor(`${count} reads`, async () => {
-      const found = await entries(`subject=${subject}`);
+      const found = await readEntries(`subject=${subject}`);
       return found.length >= count && found;
     });
 
   it('the access log records who read what, from where and by which route, at most once a minute', async () => {
-    const id = await job();
+    const id = await makeJobId();
     for (let n = 0; n < 3; n += 1) expect((await tenant.as.viewer.get(`/api/jobs/${id}`)).status).toBe(200);
     await tenant.api.get(`/api/jobs/${id}`);
     await tenant.as.viewer.get(`/api/jobs/${id}/logs`);
-    const found = await rowsOf(id, 3);
+    const found = await waitForEntries(id, 3);
     expect(found.map(({ who, route, subject }) => [who.kind, who.email, route, subject.type])).toEqual([
       ['user', emails.viewer, 'GET /api/jobs/{id}/logs', 'log'],
       ['api_key', undefined, 'GET /api/jobs/{id}', 'run'],
@@ -65,29 +65,32 @@ describe('the access log', () => {
     expect(found[0]).toMatchObject({ address: '127.0.0.1', subject: { id }, at: expect.stringMatching(/Z$/) });
     offset += minuteMs;
     await tenant.as.viewer.get(`/api/jobs/${id}`);
-    expect(await rowsOf(id, 4)).toHaveLength(4);
+    expect(await waitForEntries(id, 4)).toHaveLength(4);
     const viewer = found[0].who.id;
-    expect((await entries(`subject=${id}&userId=${viewer}`)).length).toBe(3);
-    expect(await entries(`userId=${viewer}&to=${new Date(Date.now() - minuteMs).toISOString()}`)).toEqual([]);
-    expect((await entries(`subject=${id}&limit=2`)).length).toBe(2);
+    expect((await readEntries(`subject=${id}&userId=${viewer}`)).length).toBe(3);
+    expect(await readEntries(`userId=${viewer}&to=${new Date(Date.now() - minuteMs).toISOString()}`)).toEqual([]);
+    expect((await readEntries(`subject=${id}&limit=2`)).length).toBe(2);
   });
 
   it('the access log includes reads at both ends of the requested time range', async () => {
-    const id = await job();
+    const id = await makeJobId();
     await tenant.as.viewer.get(`/api/jobs/${id}`);
-    const [{ at }] = await rowsOf(id, 1);
-    const shift = (ms: number) => new Date(Date.parse(at) + ms).toISOString();
-    const count = async (from: string, to: string) => (await entries(`subject=${id}&from=${from}&to=${to}`)).length;
-    expect([await count(at, at), await count(shift(1), shift(9)), await count(shift(-9), shift(-1))]).toEqual([
-      1, 0, 0,
-    ]);
+    const [{ at }] = await waitForEntries(id, 1);
+    const shiftTime = (ms: number) => new Date(Date.parse(at) + ms).toISOString();
+    const countEntries = async (from: string, to: string) =>
+      (await readEntries(`subject=${id}&from=${from}&to=${to}`)).length;
+    expect([
+      await countEntries(at, at),
+      await countEntries(shiftTime(1), shiftTime(9)),
+      await countEntries(shiftTime(-9), shiftTime(-1)),
+    ]).toEqual([1, 0, 0]);
   });
 
   it('only admins of the organization can read its access log', async () => {
-    const id = await job();
+    const id = await makeJobId();
     await tenant.as.member.get(`/api/jobs/${id}`);
-    await rowsOf(id, 1);
-    expect(await entries(`subject=${id}`, other)).toEqual([]);
+    await waitForEntries(id, 1);
+    expect(await readEntries(`subject=${id}`, other)).toEqual([]);
     for (const role of ['viewer', 'member'] as const) {
       expect((await tenant.as[role].get('/api/access-log')).status).toBe(403);
       expect((await tenant.as[role].get('/api/access-log/export')).status).toBe(403);
@@ -101,20 +104,20 @@ describe('the access log', () => {
   });
 
   it('the access log records no read that was refused or found nothing', async () => {
-    const id = await job();
+    const id = await makeJobId();
     expect((await other.as.member.get(`/api/jobs/${id}`)).status).toBe(404);
     expect((await harness.http.get(`/api/jobs/${id}`)).status).toBe(401);
-    const later = await job(other);
+    const later = await makeJobId(other);
     await other.as.member.get(`/api/jobs/${later}`);
-    await waitFor('a later read', async () => (await entries(`subject=${later}`, other)).length > 0);
-    expect(await entries(`subject=${id}`, other)).toEqual([]);
-    expect(await entries(`subject=${id}`)).toEqual([]);
+    await waitFor('a later read', async () => (await readEntries(`subject=${later}`, other)).length > 0);
+    expect(await readEntries(`subject=${id}`, other)).toEqual([]);
+    expect(await readEntries(`subject=${id}`)).toEqual([]);
   });
 
   it('the access log records exports, but not requests for lists', async () => {
-    // A tenant of its own, because other tests export, too, and an export in another minute has a row of its own.
+    // Uses a separate tenant, because other tests export too, and an export in another minute gets a separate row.
     const mine = await harness.makeTenant();
-    const id = await job(mine);
+    const id = await makeJobId(mine);
     for (const path of ['/api/jobs', '/api/jobs/failures', '/api/artifacts', '/api/questions', '/api/access-log']) {
       expect((await mine.as.admin.get(path)).status).toBe(200);
     }
@@ -122,8 +125,8 @@ describe('the access log', () => {
       expect((await mine.as.admin.get(path)).status).toBe(200);
     }
     await mine.as.admin.get(`/api/jobs/${id}`);
-    await waitFor('the read', async () => (await entries(`subject=${id}`, mine)).length > 0);
-    const routes = (await entries(`userId=${mine.userIds.admin}`, mine)).map(({ route }) => route);
+    await waitFor('the read', async () => (await readEntries(`subject=${id}`, mine)).length > 0);
+    const routes = (await readEntries(`userId=${mine.userIds.admin}`, mine)).map(({ route }) => route);
     expect(routes.filter((route) => !route.endsWith('/{id}')).sort()).toEqual([
       'GET /api/access-log/export',
       'GET /api/costs/export',
@@ -132,20 +135,20 @@ describe('the access log', () => {
   });
 
   it('a read that succeeds while the access log cannot be written is recorded in the log afterwards', async () => {
-    const id = await job();
+    const id = await makeJobId();
     const owner = await createOwnerDataSource(harness.databaseUrl).initialize();
     await owner.query('ALTER TABLE access_entry RENAME TO access_entry_away');
     expect((await tenant.as.member.get(`/api/jobs/${id}`)).status).toBe(200);
     await new Promise((resolve) => setTimeout(resolve, 1500));
     await owner.query('ALTER TABLE access_entry_away RENAME TO access_entry');
     await owner.destroy();
-    expect(await rowsOf(id, 1)).toHaveLength(1);
+    expect(await waitForEntries(id, 1)).toHaveLength(1);
   });
 
   it('entries of the access log are deleted after six years, but not before', async () => {
-    const id = await job();
+    const id = await makeJobId();
     await tenant.as.member.get(`/api/jobs/${id}`);
-    await rowsOf(id, 1);
+    await waitForEntries(id, 1);
     // Entries are deleted only if the audit chain has closed their day.
     await waitFor('the day to close', async () => {
       await closeAuditDays(harness.db, new Date(Date.now() + 2 * 24 * 60 * minuteMs), new Round('test'));
@@ -155,10 +158,10 @@ describe('the access log', () => {
       );
       return chain!.isClosed;
     });
-    const years = (count: number) => new Date(Date.now() + count * 365.25 * 24 * 60 * minuteMs);
-    expect((await purgeExpiredCredentials(harness.db, years(5.9))).accesses).toBe(0);
-    expect((await purgeExpiredCredentials(harness.db, years(6.1))).accesses).toBeGreaterThan(0);
-    expect(await entries(`subject=${id}`)).toEqual([]);
+    const addYears = (count: number) => new Date(Date.now() + count * 365.25 * 24 * 60 * minuteMs);
+    expect((await purgeExpiredCredentials(harness.db, addYears(5.9))).accesses).toBe(0);
+    expect((await purgeExpiredCredentials(harness.db, addYears(6.1))).accesses).toBeGreaterThan(0);
+    expect(await readEntries(`subject=${id}`)).toEqual([]);
   });
 
   it('the access log covers every route that shows runs, files, conversations and questions', () => {

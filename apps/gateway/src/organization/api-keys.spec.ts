@@ -13,7 +13,7 @@ describe('API keys at the gateway', () => {
   });
   afterAll(() => harness.close());
 
-  const lastAudit = async () => (await tenant.as.admin.get('/api/audit?limit=1')).body.entries[0];
+  const readLastAuditEntry = async () => (await tenant.as.admin.get('/api/audit?limit=1')).body.entries[0];
 
   describe('API keys', () => {
     it('an API key’s secret is shown once, accepted at once, and refused at once after its revocation', async () => {
@@ -38,7 +38,7 @@ describe('API keys at the gateway', () => {
       expect(JSON.stringify(row)).not.toContain(created.body.secret.slice(-20));
       expect((await tenant.as.admin.delete(`/api/api-keys/${created.body.id}`)).status).toBe(204);
       expect((await client.get('/api/organization/settings')).status).toBe(401);
-      expect(await lastAudit()).toMatchObject({ action: 'api_key.delete', target: { id: created.body.id } });
+      expect(await readLastAuditEntry()).toMatchObject({ action: 'api_key.delete', target: { id: created.body.id } });
     });
 
     it('a revoked API key is refused in another process as soon as that process is notified', async () => {
@@ -78,7 +78,7 @@ describe('API keys at the gateway', () => {
     });
 
     it('an API key is limited to its role and addresses, and shows where it was last used', async () => {
-      const make = async (body: object) => {
+      const createKey = async (body: object) => {
         const { status, body: created } = await tenant.as.admin.post('/api/api-keys', {
           name: 'k',
           scope: 'api',
@@ -86,20 +86,20 @@ describe('API keys at the gateway', () => {
         });
         return { status, created, client: harness.http.withKey(created.secret ?? '') };
       };
-      const viewer = await make({
+      const viewer = await createKey({
         role: 'viewer',
         ipAllow: ['203.0.113.0/24', '2001:db8::7', '::ffff:198.51.100.0/120'],
       });
       expect(viewer.created).toMatchObject({ role: 'viewer', ipAllow: expect.arrayContaining(['203.0.113.0/24']) });
-      const from = (address: string) => viewer.client.with({ 'x-forwarded-for': address });
+      const createClientFrom = (address: string) => viewer.client.with({ 'x-forwarded-for': address });
       for (const address of ['203.0.113.9', '::ffff:203.0.113.9', '2001:db8::7', '198.51.100.7']) {
-        expect((await from(address).get('/api/auth/me')).body.user.role).toBe('viewer');
+        expect((await createClientFrom(address).get('/api/auth/me')).body.user.role).toBe('viewer');
       }
       for (const address of ['198.51.101.7', '203.0.114.9', '2001:db8::8', '127.0.0.1']) {
-        const refused = await from(address).get('/api/auth/me');
+        const refused = await createClientFrom(address).get('/api/auth/me');
         expect([address, refused.status, refused.body.code]).toEqual([address, 403, 'permission_denied']);
       }
-      const changed = await from('203.0.113.9').post('/api/functions', { name: 'f', code: 'pass' });
+      const changed = await createClientFrom('203.0.113.9').post('/api/functions', { name: 'f', code: 'pass' });
       expect([changed.status, changed.body.code]).toEqual([403, 'permission_denied']);
       const readKeys = async () => (await tenant.as.admin.get('/api/api-keys?q=k')).body.apiKeys;
       await waitFor('its last use', async () =>
@@ -113,7 +113,7 @@ describe('API keys at the gateway', () => {
         [{ ipAllow: ['203.0.113.0/24', 'example.com'] }, 'ipAllow.1'],
         [{ ipAllow: ['203.0.113.0/33'] }, 'ipAllow.0'],
       ] as const) {
-        const { status, created } = await make(bad);
+        const { status, created } = await createKey(bad);
         expect([status, created.errors[0].field]).toEqual([400, field]);
       }
     });
@@ -121,30 +121,32 @@ describe('API keys at the gateway', () => {
     it('the lifetime of an API key is limited to the organization’s maximum', async () => {
       const { as } = await harness.makeTenant();
       await as.admin.patch('/api/organization/settings', { apiKeyMaxDays: 30 });
-      const inDays = (days: number) => new Date(clock.now().getTime() + days * 86_400_000).toISOString();
-      const make = (expiresAt?: string) => as.admin.post('/api/api-keys', { name: 'k', scope: 'api', expiresAt });
-      expect((await make()).body.expiresAt).toBe(inDays(30));
-      expect((await make(inDays(7))).body.expiresAt).toBe(inDays(7));
-      const late = await make(inDays(31));
+      const formatDaysFromNow = (days: number) => new Date(clock.now().getTime() + days * 86_400_000).toISOString();
+      const createKeyExpiringAt = (expiresAt?: string) =>
+        as.admin.post('/api/api-keys', { name: 'k', scope: 'api', expiresAt });
+      expect((await createKeyExpiringAt()).body.expiresAt).toBe(formatDaysFromNow(30));
+      expect((await createKeyExpiringAt(formatDaysFromNow(7))).body.expiresAt).toBe(formatDaysFromNow(7));
+      const late = await createKeyExpiringAt(formatDaysFromNow(31));
       expect([late.status, late.body.errors[0].field]).toEqual([400, 'expiresAt']);
       await as.admin.patch('/api/organization/settings', { apiKeyMaxDays: null });
-      expect((await make()).body.expiresAt).toBeNull();
+      expect((await createKeyExpiringAt()).body.expiresAt).toBeNull();
     });
 
     it('an API key can be bound only if it is a worker key, and only to an agent of its organization', async () => {
       const agent = await makeAgent(harness.db, { organizationId: tenant.organizationId });
       const foreign = await makeAgent(harness.db, { organizationId: (await harness.makeTenant()).organizationId });
-      const make = (body: object) => tenant.as.admin.post('/api/api-keys', { name: 'k', scope: 'worker', ...body });
-      expect((await make({ agentId: agent.id })).body.agentId).toBe(agent.id);
-      const unknown = await make({ agentId: newId() });
-      const foreignAgent = await make({ agentId: foreign.id });
+      const createWorkerKey = (body: object) =>
+        tenant.as.admin.post('/api/api-keys', { name: 'k', scope: 'worker', ...body });
+      expect((await createWorkerKey({ agentId: agent.id })).body.agentId).toBe(agent.id);
+      const unknown = await createWorkerKey({ agentId: newId() });
+      const foreignAgent = await createWorkerKey({ agentId: foreign.id });
       expect([unknown.status, unknown.body.code]).toEqual([404, 'agent_not_found']);
       expect([foreignAgent.status, foreignAgent.body.code, foreignAgent.body.detail]).toEqual([
         404,
         'agent_not_found',
         unknown.body.detail,
       ]);
-      expect((await make({ agentId: agent.id, scope: 'api' })).status).toBe(400);
+      expect((await createWorkerKey({ agentId: agent.id, scope: 'api' })).status).toBe(400);
     });
 
     it('a request with an API key and a session cookie is authenticated by the key', async () => {

@@ -25,38 +25,38 @@ export class ChainHarness {
     return this.harness.db;
   }
 
-  now(): Date {
+  getNow(): Date {
     return new Date(Date.now() + this.state.offset);
   }
 
-  today(offsetDays = 0): string {
-    return new Date(this.now().getTime() + offsetDays * dayMs).toISOString().slice(0, 10);
+  formatDay(offsetDays = 0): string {
+    return new Date(this.getNow().getTime() + offsetDays * dayMs).toISOString().slice(0, 10);
   }
 
   /** Moves the clock to the next day, `ms` milliseconds after midnight. */
   moveToNextDay(ms: number): void {
-    const midnight = Math.floor(this.now().getTime() / dayMs + 1) * dayMs;
-    this.state.offset += midnight + ms - this.now().getTime();
+    const midnight = Math.floor(this.getNow().getTime() / dayMs + 1) * dayMs;
+    this.state.offset += midnight + ms - this.getNow().getTime();
   }
 
-  move(ms: number): void {
+  advanceClock(ms: number): void {
     this.state.offset += ms;
   }
 
-  async change(organizationId: string, note: string): Promise<void> {
+  async insertAuditEntry(organizationId: string, note: string): Promise<void> {
     await this.db.transaction({ organizationId }, (tx) => {
-      this.note(tx, organizationId, note);
+      this.insertEntryInTransaction(tx, organizationId, note);
       return Promise.resolve();
     });
   }
 
-  note(tx: Transaction, organizationId: string, note: string): void {
+  insertEntryInTransaction(tx: Transaction, organizationId: string, note: string): void {
     const actor = { kind: 'system', id: 'test', organizationId } as const;
     audit(tx, actor, { action: 'test.note', target: { type: 'test', id: note }, changes: { note, cost: 1.5 } });
   }
 
   /** Reads a run of the tenant, and waits until the access log shows it. Returns the id of the run. */
-  async read({ organizationId, as }: Tenant): Promise<string> {
+  async readRunAndWaitForLog({ organizationId, as }: Tenant): Promise<string> {
     const { id: agentId } = await makeAgent(this.db, { organizationId, name: newId() });
     const { id } = await makeJob(this.db, { organizationId, agentId });
     expect((await as.viewer.get(`/api/jobs/${id}`)).status).toBe(200);
@@ -67,14 +67,14 @@ export class ChainHarness {
     return id;
   }
 
-  async proof({ as }: Tenant, day: string): Promise<any> {
+  async readDayProof({ as }: Tenant, day: string): Promise<any> {
     const answer = await as.admin.get(`/api/audit/proof?day=${day}`);
     expect([answer.status, answer.body.day]).toEqual([200, day]);
     return answer.body;
   }
 
   /** Returns the rows of a log on a day as the API lists them, in the order of their ids. */
-  async listed({ as }: Tenant, log: 'audit' | 'access-log', day: string): Promise<any[]> {
+  async listDayRows({ as }: Tenant, log: 'audit' | 'access-log', day: string): Promise<any[]> {
     const rows: any[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
       const { body }: { body: any } = await as.admin.get(`/api/${log}?limit=200${cursor ? `&cursor=${cursor}` : ''}`);
@@ -84,29 +84,29 @@ export class ChainHarness {
     return rows.filter(({ at }) => at.startsWith(day)).reverse();
   }
 
-  link(): Promise<{ linked: number }> {
+  linkNewRows(): Promise<{ linked: number }> {
     return linkNewAuditRows(this.db);
   }
 
   /** Closes days until all days before today are closed. Open transactions of other tests delay this. */
-  async close(): Promise<void> {
+  async closeFinishedDays(): Promise<void> {
     await waitFor('the days to close', async () => {
-      await this.tryClose();
+      await this.closeDaysOnce();
       const [row] = await this.db.query<{ closedBefore: Date }>('system', 'SELECT closed_before FROM audit_chain');
-      return row!.closedBefore?.toISOString().startsWith(this.today());
+      return row!.closedBefore?.toISOString().startsWith(this.formatDay());
     });
   }
 
-  tryClose(): Promise<{ closed: number }> {
-    return closeAuditDays(this.db, this.now(), new Round('test'));
+  closeDaysOnce(): Promise<{ closed: number }> {
+    return closeAuditDays(this.db, this.getNow(), new Round('test'));
   }
 
-  async faults(organizationId: string): Promise<string[]> {
+  async findFaults(organizationId: string): Promise<string[]> {
     return (await verifyAuditLogs(this.db, organizationId)).faults;
   }
 
   /** Changes rows without the service, as an attacker with full access to the database could. */
-  async tamper(sql: string, values: unknown[] = []): Promise<void> {
+  async tamperWithRows(sql: string, values: unknown[] = []): Promise<void> {
     const owner = await createOwnerDataSource(this.harness.databaseUrl).initialize();
     try {
       await owner.query(sql, values);
@@ -117,17 +117,17 @@ export class ChainHarness {
 }
 
 /** Returns the hash of a day's rows, computed as the API contract describes it, without the service's code. */
-export function hashOf(previous: string, rows: object[]): string {
-  const text = (value: any): string =>
+export function computeChainHash(previous: string, rows: object[]): string {
+  const serializeSorted = (value: any): string =>
     value === null || typeof value !== 'object'
       ? JSON.stringify(value)
       : Array.isArray(value)
-        ? `[${value.map(text).join(',')}]`
+        ? `[${value.map(serializeSorted).join(',')}]`
         : `{${Object.keys(value)
             .sort()
-            .map((name) => `${JSON.stringify(name)}:${text(value[name])}`)
+            .map((name) => `${JSON.stringify(name)}:${serializeSorted(value[name])}`)
             .join(',')}}`;
   return createHash('sha256')
-    .update([previous, ...rows.map(text), ''].join('\n'))
+    .update([previous, ...rows.map(serializeSorted), ''].join('\n'))
     .digest('hex');
 }

@@ -1,6 +1,6 @@
 import { newId } from '@muster/platform';
 import { type Tenant } from '@muster/testing';
-import { ChainHarness, hashOf, minuteMs } from './audit-chain.harness';
+import { ChainHarness, computeChainHash, minuteMs } from './audit-chain.harness';
 
 describe('the chain of the audit trail and the access log', () => {
   let chain: ChainHarness;
@@ -16,66 +16,66 @@ describe('the chain of the audit trail and the access log', () => {
 
   const closeToday = async () => {
     chain.moveToNextDay(11 * minuteMs);
-    await chain.close();
+    await chain.closeFinishedDays();
     await tenant.signInAgain();
   };
 
   it('the audit proof of an open day is the hash of its rows, which continues the hash of the day before', async () => {
-    await chain.change(tenant.organizationId, 'one');
-    await chain.read(tenant);
-    const [today, yesterday] = [chain.today(), chain.today(-1)];
-    const proof = await chain.proof(tenant, today);
+    await chain.insertAuditEntry(tenant.organizationId, 'one');
+    await chain.readRunAndWaitForLog(tenant);
+    const [today, yesterday] = [chain.formatDay(), chain.formatDay(-1)];
+    const proof = await chain.readDayProof(tenant, today);
     const [changes, reads] = [
-      await chain.listed(tenant, 'audit', today),
-      await chain.listed(tenant, 'access-log', today),
+      await chain.listDayRows(tenant, 'audit', today),
+      await chain.listDayRows(tenant, 'access-log', today),
     ];
-    const before = await chain.proof(tenant, yesterday);
+    const before = await chain.readDayProof(tenant, yesterday);
     expect(changes.length).toBeGreaterThan(0);
     expect(proof).toEqual({
       ...{ day: today, closed: false },
-      audit: { rows: changes.length, previous: before.audit.hash, hash: hashOf(before.audit.hash, changes) },
-      accessLog: { rows: 1, previous: before.accessLog.hash, hash: hashOf(before.accessLog.hash, reads) },
+      audit: { rows: changes.length, previous: before.audit.hash, hash: computeChainHash(before.audit.hash, changes) },
+      accessLog: { rows: 1, previous: before.accessLog.hash, hash: computeChainHash(before.accessLog.hash, reads) },
     });
-    await chain.change(tenant.organizationId, 'two');
-    expect((await chain.proof(tenant, today)).audit).toMatchObject({ rows: changes.length + 1 });
+    await chain.insertAuditEntry(tenant.organizationId, 'two');
+    expect((await chain.readDayProof(tenant, today)).audit).toMatchObject({ rows: changes.length + 1 });
   });
 
   it('the audit proof of a day stays the same when the day is closed, also for a day without rows', async () => {
-    await chain.change(tenant.organizationId, 'one');
-    await chain.read(tenant);
-    const day = chain.today();
-    const open = await chain.proof(tenant, day);
+    await chain.insertAuditEntry(tenant.organizationId, 'one');
+    await chain.readRunAndWaitForLog(tenant);
+    const day = chain.formatDay();
+    const open = await chain.readDayProof(tenant, day);
     await closeToday();
-    expect(await chain.proof(tenant, day)).toEqual({ ...open, closed: true });
+    expect(await chain.readDayProof(tenant, day)).toEqual({ ...open, closed: true });
     chain.moveToNextDay(11 * minuteMs);
     chain.moveToNextDay(11 * minuteMs);
-    await chain.close();
+    await chain.closeFinishedDays();
     await tenant.signInAgain();
-    const quiet = await chain.proof(tenant, chain.today(-1));
-    const before = await chain.proof(tenant, chain.today(-2));
+    const quiet = await chain.readDayProof(tenant, chain.formatDay(-1));
+    const before = await chain.readDayProof(tenant, chain.formatDay(-2));
     expect(quiet.closed).toBe(true);
     expect(quiet.accessLog).toEqual({
-      ...{ rows: 0, previous: before.accessLog.hash, hash: hashOf(before.accessLog.hash, []) },
+      ...{ rows: 0, previous: before.accessLog.hash, hash: computeChainHash(before.accessLog.hash, []) },
     });
-    expect((await chain.proof(tenant, '2020-01-01')).audit.previous).toBe('0'.repeat(64));
-    expect(await chain.faults(tenant.organizationId)).toEqual([]);
+    expect((await chain.readDayProof(tenant, '2020-01-01')).audit.previous).toBe('0'.repeat(64));
+    expect(await chain.findFaults(tenant.organizationId)).toEqual([]);
   });
 
   it('only admins of the organization can read the audit proof of a day, and only after the day has begun', async () => {
     const other = await chain.harness.makeTenant();
-    await chain.change(tenant.organizationId, 'one');
-    const day = chain.today();
-    const [own, others] = [await chain.proof(tenant, day), await chain.proof(other, day)];
+    await chain.insertAuditEntry(tenant.organizationId, 'one');
+    const day = chain.formatDay();
+    const [own, others] = [await chain.readDayProof(tenant, day), await chain.readDayProof(other, day)];
     expect(own.audit.hash).not.toBe(others.audit.hash);
-    await chain.change(tenant.organizationId, 'two');
-    expect(await chain.proof(other, day)).toEqual(others);
+    await chain.insertAuditEntry(tenant.organizationId, 'two');
+    expect(await chain.readDayProof(other, day)).toEqual(others);
     const path = `/api/audit/proof?day=${day}`;
     for (const client of [tenant.as.viewer, tenant.as.member, tenant.api, tenant.worker]) {
       expect((await client.get(path)).status).toBe(403);
     }
     expect((await tenant.as.admin.get('/api/audit/proof')).body.day).toBe(day);
     expect((await chain.harness.http.get(path)).status).toBe(401);
-    for (const wrong of [chain.today(1), '2019-12-31', 'today', '']) {
+    for (const wrong of [chain.formatDay(1), '2019-12-31', 'today', '']) {
       const answer = await tenant.as.admin.get(`/api/audit/proof?day=${wrong}`);
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
     }
@@ -85,7 +85,7 @@ describe('the chain of the audit trail and the access log', () => {
     ['audit trail', 'audit_entry', 'action'],
     ['access log', 'access_entry', 'address'],
   ] as const;
-  const changes = (table: string, column: string) =>
+  const buildTamperings = (table: string, column: string) =>
     [
       ['changed', `UPDATE ${table} SET ${column} = 'x' WHERE id = $1`, /changed/],
       ['moved to another time', `UPDATE ${table} SET at = at + interval '1 millisecond' WHERE id = $1`, /changed/],
@@ -93,7 +93,7 @@ describe('the chain of the audit trail and the access log', () => {
     ] as const;
 
   describe.each(tables)('rows of the %s', (title, table, column) => {
-    const newest = async () => {
+    const readNewestId = async () => {
       const [row] = await chain.db.query<{ id: string }>(
         'system',
         `SELECT id FROM ${table} WHERE organization_id = $1 ORDER BY id DESC LIMIT 1`,
@@ -101,10 +101,10 @@ describe('the chain of the audit trail and the access log', () => {
       );
       return row!.id;
     };
-    const write = async () => {
-      await chain.change(tenant.organizationId, 'one');
-      await chain.read(tenant);
-      await chain.link();
+    const writeAndLinkEntries = async () => {
+      await chain.insertAuditEntry(tenant.organizationId, 'one');
+      await chain.readRunAndWaitForLog(tenant);
+      await chain.linkNewRows();
     };
     const added =
       table === 'audit_entry'
@@ -115,75 +115,78 @@ describe('the chain of the audit trail and the access log', () => {
            SELECT $1, organization_id, minute, at, actor_kind, 'x', address, route, subject_type, subject_id
            FROM access_entry WHERE id = $2`;
 
-    it.each(changes(table, column))(
+    it.each(buildTamperings(table, column))(
       `the audit verification finds a row of today that was %s (${title})`,
       async (_, sql, message) => {
-        await write();
-        expect(await chain.faults(tenant.organizationId)).toEqual([]);
-        await chain.tamper(sql, [await newest()]);
-        const faults = await chain.faults(tenant.organizationId);
+        await writeAndLinkEntries();
+        expect(await chain.findFaults(tenant.organizationId)).toEqual([]);
+        await chain.tamperWithRows(sql, [await readNewestId()]);
+        const faults = await chain.findFaults(tenant.organizationId);
         expect(faults).toHaveLength(1);
         expect(faults[0]).toMatch(message);
-        expect(faults[0]).toContain(`${chain.today()}: ${title}`);
+        expect(faults[0]).toContain(`${chain.formatDay()}: ${title}`);
       },
     );
 
     it(`the audit verification finds a row that was added to today (${title})`, async () => {
-      await write();
-      await chain.tamper(added, [newId(), await newest()]);
-      await chain.link();
-      expect(await chain.faults(tenant.organizationId)).toEqual([expect.stringMatching(/was added, but not by/)]);
+      await writeAndLinkEntries();
+      await chain.tamperWithRows(added, [newId(), await readNewestId()]);
+      await chain.linkNewRows();
+      expect(await chain.findFaults(tenant.organizationId)).toEqual([expect.stringMatching(/was added, but not by/)]);
     });
 
-    it.each(changes(table, column))(
+    it.each(buildTamperings(table, column))(
       `the audit verification finds a row of a closed day that was %s (${title})`,
       async (name, sql) => {
-        await write();
-        const [id, day] = [await newest(), chain.today()];
+        await writeAndLinkEntries();
+        const [id, day] = [await readNewestId(), chain.formatDay()];
         await closeToday();
-        expect(await chain.faults(tenant.organizationId)).toEqual([]);
-        await chain.tamper(sql, [id]);
-        const faults = await chain.faults(tenant.organizationId);
+        expect(await chain.findFaults(tenant.organizationId)).toEqual([]);
+        await chain.tamperWithRows(sql, [id]);
+        const faults = await chain.findFaults(tenant.organizationId);
         expect(faults).toEqual([expect.stringMatching(name === 'removed' ? /missing/ : /changed/)]);
         expect(faults[0]).toContain(`${day}: ${title}`);
       },
     );
 
     it(`the audit verification finds a row that was added to a closed day, also to a day without rows (${title})`, async () => {
-      await write();
-      const id = await newest();
+      await writeAndLinkEntries();
+      const id = await readNewestId();
       await closeToday();
       chain.moveToNextDay(11 * minuteMs);
-      await chain.close();
-      await chain.tamper(added, [newId(), id]);
-      expect(await chain.faults(tenant.organizationId)).toEqual([expect.stringMatching(/rows were added/)]);
-      await chain.tamper(
+      await chain.closeFinishedDays();
+      await chain.tamperWithRows(added, [newId(), id]);
+      expect(await chain.findFaults(tenant.organizationId)).toEqual([expect.stringMatching(/rows were added/)]);
+      await chain.tamperWithRows(
         `UPDATE ${table} SET at = at + interval '1 day' WHERE organization_id = $1 AND digest IS NULL`,
         [tenant.organizationId],
       );
-      const faults = await chain.faults(tenant.organizationId);
-      expect(faults).toEqual([expect.stringMatching(new RegExp(`^${chain.today(-1)}: ${title}: rows were added`))]);
+      const faults = await chain.findFaults(tenant.organizationId);
+      expect(faults).toEqual([expect.stringMatching(new RegExp(`^${chain.formatDay(-1)}: ${title}: rows were added`))]);
     });
 
     it(`the audit verification finds a replaced hash of a day by the hash of the day after it (${title})`, async () => {
-      await write();
-      const day = chain.today();
+      await writeAndLinkEntries();
+      const day = chain.formatDay();
       await closeToday();
-      await write();
+      await writeAndLinkEntries();
       await closeToday();
       const log = table === 'audit_entry' ? 'audit' : 'access';
-      await chain.tamper(`UPDATE audit_day SET hash = 'x' WHERE organization_id = $1 AND log = $2 AND day = $3`, [
-        ...[tenant.organizationId, log, day],
-      ]);
-      const faults = await chain.faults(tenant.organizationId);
+      await chain.tamperWithRows(
+        `UPDATE audit_day SET hash = 'x' WHERE organization_id = $1 AND log = $2 AND day = $3`,
+        [...[tenant.organizationId, log, day]],
+      );
+      const faults = await chain.findFaults(tenant.organizationId);
       expect(faults.some((fault) => fault.includes('hash of the day before does not match'))).toBe(true);
     });
 
     it(`the audit verification finds a changed row even if its day was closed after the change (${title})`, async () => {
-      await write();
-      await chain.tamper(`UPDATE ${table} SET ${column} = 'x' WHERE id = $1`, [await newest()]);
+      await writeAndLinkEntries();
+      await chain.tamperWithRows(`UPDATE ${table} SET ${column} = 'x' WHERE id = $1`, [await readNewestId()]);
       await closeToday();
-      expect(await chain.faults(tenant.organizationId)).toEqual([expect.stringMatching(/before the day was closed/)]);
+      expect(await chain.findFaults(tenant.organizationId)).toEqual([
+        expect.stringMatching(/before the day was closed/),
+      ]);
     });
   });
 });

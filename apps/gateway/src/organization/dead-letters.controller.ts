@@ -4,7 +4,7 @@ import { audit, Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, 
 import { DeadLetterList, DeadLetterQuery, type QueueName, SuccessAnswer } from '@muster/contracts';
 import { Database, listDeadLetters, replayDeadLetter } from '@muster/database';
 import { parsePage, buildPage } from '@muster/platform';
-import { deadLetterNotFoundError, presentDeadLetter } from '../admin/present-dead-letter';
+import { createDeadLetterNotFoundError, presentDeadLetter } from '../admin/present-dead-letter';
 
 /** Messages of the organization that failed permanently. */
 @ApiTags('Queues')
@@ -42,7 +42,7 @@ export class DeadLettersController {
   })
   replay(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<SuccessAnswer> {
     return this.mutations.runMutation(mutation, async (tx, caller) => {
-      if (!(await replayDeadLetter(tx, id))) throw deadLetterNotFoundError();
+      if (!(await replayDeadLetter(tx, id))) throw createDeadLetterNotFoundError();
       audit(tx, caller, { action: 'dead_letter.replay', target: { type: 'dead_letter', id } });
       return { body: { success: true }, location: '/api/dead-letters' };
     });

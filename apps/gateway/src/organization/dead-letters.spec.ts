@@ -35,12 +35,12 @@ describe('dead letters', () => {
     expect(await ledger.recordFailure(id, new Error('broke'), once)).toBe('dead');
     return id;
   };
-  const listed = async (path: string, client: Tenant['api']) => {
+  const listDeadLetterIds = async (path: string, client: Tenant['api']) => {
     const { status, body } = await client.get(path);
     expect(status).toBe(200);
     return (body.deadLetters as { id: string }[]).map(({ id }) => id);
   };
-  const isDead = async (id: string) => {
+  const isDeadLetter = async (id: string) => {
     const [row] = await harness.db.query('system', 'SELECT next_publish_at FROM outbox WHERE id = $1', [id]);
     return row!['nextPublishAt'] === null;
   };
@@ -49,10 +49,10 @@ describe('dead letters', () => {
     const first = await makeDeadLetter(agentId);
     const foreign = await makeDeadLetter(otherAgentId);
     const second = await makeDeadLetter(agentId, tenant.organizationId);
-    expect(await listed('/api/dead-letters', tenant.as.admin)).toEqual([second, first]);
-    expect(await listed('/api/dead-letters?queue=metering', tenant.as.admin)).toEqual([]);
-    expect(await listed('/api/dead-letters', otherTenant.as.admin)).toEqual([foreign]);
-    expect(await listed('/api/admin/dead-letters', tenant.as.super_admin)).toEqual([second, foreign, first]);
+    expect(await listDeadLetterIds('/api/dead-letters', tenant.as.admin)).toEqual([second, first]);
+    expect(await listDeadLetterIds('/api/dead-letters?queue=metering', tenant.as.admin)).toEqual([]);
+    expect(await listDeadLetterIds('/api/dead-letters', otherTenant.as.admin)).toEqual([foreign]);
+    expect(await listDeadLetterIds('/api/admin/dead-letters', tenant.as.super_admin)).toEqual([second, foreign, first]);
     const { body } = await tenant.as.admin.get('/api/dead-letters?limit=1');
     expect(body.deadLetters).toEqual([
       {
@@ -66,7 +66,9 @@ describe('dead letters', () => {
         createdAt: expect.any(String),
       },
     ]);
-    expect(await listed(`/api/dead-letters?limit=1&cursor=${body.nextCursor}`, tenant.as.admin)).toEqual([first]);
+    expect(await listDeadLetterIds(`/api/dead-letters?limit=1&cursor=${body.nextCursor}`, tenant.as.admin)).toEqual([
+      first,
+    ]);
   });
 
   it('only an admin of its organization can replay a dead letter, and the replay is audited', async () => {
@@ -75,9 +77,9 @@ describe('dead letters', () => {
     expect((await otherTenant.as.admin.post(path)).body.code).toBe('not_found');
     expect((await tenant.as.member.post(path)).status).toBe(403);
     expect((await tenant.api.post(path)).status).toBe(403);
-    expect(await isDead(id)).toBe(true);
+    expect(await isDeadLetter(id)).toBe(true);
     expect(await tenant.as.admin.post(path)).toMatchObject({ status: 202, body: { success: true } });
-    expect(await isDead(id)).toBe(false);
+    expect(await isDeadLetter(id)).toBe(false);
     expect((await tenant.as.admin.post(path)).body.code).toBe('not_found');
     const { body } = await tenant.as.admin.get(`/api/audit?action=dead_letter.replay&targetId=${id}`);
     expect(body.entries).toHaveLength(1);
@@ -90,7 +92,7 @@ describe('dead letters', () => {
        VALUES (gen_random_uuid(), 'dispatch', 'dispatch-agent', '{}', $1, now() + interval '1 hour', 3) RETURNING id`,
       [tenant.organizationId],
     )) as [{ id: string }];
-    expect(await listed('/api/dead-letters', tenant.as.admin)).toEqual([]);
+    expect(await listDeadLetterIds('/api/dead-letters', tenant.as.admin)).toEqual([]);
     expect((await tenant.as.admin.post(`/api/dead-letters/${id}/replay`)).status).toBe(404);
     const [row] = await harness.db.query('system', 'SELECT attempts FROM outbox WHERE id = $1', [id]);
     expect(row).toEqual({ attempts: 3 });

@@ -40,30 +40,30 @@ describe('an organization’s event stream', () => {
     ({ id: keyId, secret } = await makeApiKey(harness.db, { organizationId }));
   });
 
-  const open = (lastEventId?: string, query = '', on = harness) =>
+  const openEvents = (lastEventId?: string, query = '', on = harness) =>
     EventStream.open(`${on.url}${path}${query}`, {
       'x-api-key': secret,
       ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
     });
   /** Opens a stream, and waits until it is ready to receive events. */
-  const follow = async (lastEventId?: string, query = '', on = harness) => {
-    const stream = await open(lastEventId, query, on);
+  const followEvents = async (lastEventId?: string, query = '', on = harness) => {
+    const stream = await openEvents(lastEventId, query, on);
     await waitFor('the beginning', () => stream.retry);
     return stream;
   };
-  const statusEntry = (n: number): TimelineEntry => ({
+  const buildStatusEntry = (n: number): TimelineEntry => ({
     kind: 'status',
     message: 'moved',
     data: { status: 'online', previousStatus: 'offline', reason: String(n) },
   });
-  const append = (...numbers: number[]) =>
-    appendEntries(harness.db, { organizationId: tenant.organizationId, agentId }, ...numbers.map(statusEntry));
-  const numbers = (stream: EventStream) => stream.events.map(({ data }) => Number(data.why));
-  const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
+  const appendStatusEntries = (...numbers: number[]) =>
+    appendEntries(harness.db, { organizationId: tenant.organizationId, agentId }, ...numbers.map(buildStatusEntry));
+  const listEventNumbers = (stream: EventStream) => stream.events.map(({ data }) => Number(data.why));
+  const listNumbersUpTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 
   it('an organization’s event stream starts at the current position with a comment, retry time and id', async () => {
-    await append(1);
-    const stream = await follow();
+    await appendStatusEntries(1);
+    const stream = await followEvents();
     expect(stream.response.headers).toMatchObject({
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
@@ -71,16 +71,16 @@ describe('an organization’s event stream', () => {
     });
     expect([stream.comments.length, stream.retry, typeof stream.lastEventId]).toEqual([1, 2000, 'string']);
     const { lastEventId } = stream;
-    await append(2);
+    await appendStatusEntries(2);
     await stream.waitForEvents(1);
-    const again = await open(lastEventId);
+    const again = await openEvents(lastEventId);
     await again.waitForEvents(1);
-    expect([numbers(stream), numbers(again)]).toEqual([[2], [2]]);
+    expect([listEventNumbers(stream), listEventNumbers(again)]).toEqual([[2], [2]]);
     for (const each of [stream, again]) each.close();
   });
 
   it('an organization’s event stream follows the API contract and has no log lines of runs', async () => {
-    const stream = await follow();
+    const stream = await followEvents();
     const agentRef = { organizationId: tenant.organizationId, agentId };
     const { body } = await tenant.api.post('/api/jobs/launch', { workflowId, agentId });
     const { jobId } = body;
@@ -120,13 +120,13 @@ describe('an organization’s event stream', () => {
       timezone: 'UTC',
     });
     const scheduleId = schedule.body.id;
-    const stream = await follow(undefined, '?types=schedule,limit,dead_letter');
+    const stream = await followEvents(undefined, '?types=schedule,limit,dead_letter');
     for (let times = 0; times < 3; times += 1) {
       await tenant.as.member.post('/api/schedules/execute', { force: true, scheduleId });
     }
     await stream.waitForEvents(4);
     const [first] = stream.events;
-    const dataOf = (type: string) => stream.events.filter(({ event }) => event === type).map(({ data }) => data);
+    const listEventData = (type: string) => stream.events.filter(({ event }) => event === type).map(({ data }) => data);
     const timestamp = expect.any(String);
     expect(first!.data).toEqual({
       type: 'schedule',
@@ -136,12 +136,12 @@ describe('an organization’s event stream', () => {
       jobId: expect.any(String),
       timestamp,
     });
-    expect(dataOf('schedule').map(({ outcome }) => outcome)).toEqual([
+    expect(listEventData('schedule').map(({ outcome }) => outcome)).toEqual([
       'launched',
       expect.any(String),
       expect.any(String),
     ]);
-    expect(dataOf('limit')).toEqual([{ type: 'limit', limit: 'monthlyRunLimit', percent: 100, timestamp }]);
+    expect(listEventData('limit')).toEqual([{ type: 'limit', limit: 'monthlyRunLimit', percent: 100, timestamp }]);
     const id = newId();
     await harness.db.query(
       'system',
@@ -152,7 +152,7 @@ describe('an organization’s event stream', () => {
     const once = { attempts: 1, backoffMs: 1, maxBackoffMs: 1 };
     await harness.app.nest.get(MessageLedger, { strict: false }).recordFailure(id, new Error('broke'), once);
     await stream.waitForEvents(5);
-    expect(dataOf('dead_letter')).toEqual([
+    expect(listEventData('dead_letter')).toEqual([
       { type: 'dead_letter', id, queue: 'dispatch', name: 'dispatch-agent', timestamp },
     ]);
     stream.close();
@@ -161,11 +161,11 @@ describe('an organization’s event stream', () => {
   it('an organization’s event stream sends nothing of another organization', async () => {
     const other = await harness.makeTenant();
     const { id } = await makeAgent(harness.db, { organizationId: other.organizationId });
-    const stream = await follow();
-    await appendEntries(harness.db, { organizationId: other.organizationId, agentId: id }, statusEntry(1));
-    await append(2);
+    const stream = await followEvents();
+    await appendEntries(harness.db, { organizationId: other.organizationId, agentId: id }, buildStatusEntry(1));
+    await appendStatusEntries(2);
     await stream.waitForEvents(1);
-    expect(numbers(stream)).toEqual([2]);
+    expect(listEventNumbers(stream)).toEqual([2]);
     stream.close();
   });
 
@@ -176,7 +176,7 @@ describe('an organization’s event stream', () => {
     const agents = [agentId];
     for (let n = 0; n < 5; n += 1) agents.push((await makeAgent(harness.db, { organizationId, name: `a ${n}` })).id);
     const total = 360;
-    const begun = await follow();
+    const begun = await followEvents();
     const start = begun.lastEventId!;
     begun.close();
     let next = 0;
@@ -188,7 +188,7 @@ describe('an organization’s event stream', () => {
           for (const n of mine.slice(0, 1))
             recordOrganizationEvent(tx, { organizationId, type: 'limit', data: { why: n } });
           await tx.query(`SELECT pg_sleep(${at % 3 === 0 ? 0.06 : 0})`);
-          const entries = mine.slice(1).map(statusEntry);
+          const entries = mine.slice(1).map(buildStatusEntry);
           appendTimeline(tx, { organizationId, agentId: id }, entries);
         });
       }
@@ -197,59 +197,59 @@ describe('an organization’s event stream', () => {
       const received: number[] = [];
       let last = start;
       for (let connections = 0; received.length < total; connections += 1) {
-        const stream = await follow(last, '', connections % 2 ? second : harness);
+        const stream = await followEvents(last, '', connections % 2 ? second : harness);
         await waitFor('some events', () => stream.events.length >= Math.min(maxEvents, total - received.length));
         stream.close();
-        received.push(...numbers(stream));
+        received.push(...listEventNumbers(stream));
         last = stream.lastEventId!;
       }
       return received;
     });
     const all = await Promise.all(reading);
     await Promise.all(writing);
-    for (const each of all) expect([...each].sort((a, b) => a - b)).toEqual(upTo(total));
+    for (const each of all) expect([...each].sort((a, b) => a - b)).toEqual(listNumbersUpTo(total));
     await second.close();
   }, 60_000);
 
   it('an event stream that sends a large transaction page by page can resume in the middle of it', async () => {
-    const stream = await follow();
+    const stream = await followEvents();
     const start = stream.lastEventId!;
-    await append(...upTo(5000));
+    await appendStatusEntries(...listNumbersUpTo(5000));
     await stream.waitForEvents(5000);
-    expect(numbers(stream)).toEqual(upTo(5000));
-    const middle = await open(stream.events[2345]!.id);
+    expect(listEventNumbers(stream)).toEqual(listNumbersUpTo(5000));
+    const middle = await openEvents(stream.events[2345]!.id);
     await middle.waitForEvents(5000 - 2346);
-    expect(numbers(middle)).toEqual(upTo(5000).slice(2346));
-    const late = await open(start);
+    expect(listEventNumbers(middle)).toEqual(listNumbersUpTo(5000).slice(2346));
+    const late = await openEvents(start);
     await late.waitForEvents(5000);
-    await append(5001);
+    await appendStatusEntries(5001);
     for (const each of [stream, middle, late]) {
-      await waitFor('the next event', () => numbers(each).at(-1) === 5001);
+      await waitFor('the next event', () => listEventNumbers(each).at(-1) === 5001);
       each.close();
     }
   });
 
   it('an event stream sends resync, then new events, if the last event id is too old or in the future', async () => {
-    const stream = await follow();
+    const stream = await followEvents();
     const [at, snapshot] = stream.lastEventId!.split('_') as [string, string];
     stream.close();
-    await append(1);
+    await appendStatusEntries(1);
     const old = `${Number(at) - 8 * 86_400_000}_${snapshot}`;
     const future = `${at}_${snapshot.split('.')[0]}.99999999999.`;
     for (const lastEventId of [old, future]) {
-      const resumed = await open(lastEventId);
+      const resumed = await openEvents(lastEventId);
       const [resync] = await resumed.waitForEvents(1);
       expect(resync).toEqual({
         id: expect.any(String),
         event: 'resync',
         data: { type: 'resync', lastEventId, oldest: expect.any(String), latest: resync!.id },
       });
-      await append(2);
+      await appendStatusEntries(2);
       await resumed.waitForEvents(2);
       expect(resumed.events[1]!.data.why).toBe('2');
-      const again = await open(resync!.id);
+      const again = await openEvents(resync!.id);
       await again.waitForEvents(1);
-      expect(numbers(again)).toEqual([2]);
+      expect(listEventNumbers(again)).toEqual([2]);
       for (const each of [resumed, again]) each.close();
     }
   });
@@ -274,14 +274,14 @@ describe('an organization’s event stream', () => {
   });
 
   it('an event stream sends newer ids with its comments, so that the id of a quiet stream stays valid', async () => {
-    const stream = await follow(undefined, '?types=dead_letter');
+    const stream = await followEvents(undefined, '?types=dead_letter');
     const before = stream.lastEventId;
-    await append(1);
+    await appendStatusEntries(1);
     await waitFor('a newer id', () => stream.lastEventId !== before);
-    await append(2);
-    const all = await open(stream.lastEventId);
+    await appendStatusEntries(2);
+    const all = await openEvents(stream.lastEventId);
     await all.waitForEvents(1);
-    expect(numbers(all).at(-1)).toBe(2);
+    expect(listEventNumbers(all).at(-1)).toBe(2);
     expect(stream.events).toEqual([]);
     for (const each of [stream, all]) each.close();
   });
@@ -293,12 +293,12 @@ describe('an organization’s event stream', () => {
     slow.write(`GET ${path} HTTP/1.1\r\nhost: muster.test\r\nx-api-key: ${secret}\r\n\r\n`);
     slow.pause();
     await waitFor('the slow reader', () => harness.app.streams.countOpen === before + 1);
-    const reader = await follow();
+    const reader = await followEvents();
     const long = 'x'.repeat(60_000);
     let written = 0;
     await waitFor('the slow reader to be disconnected', async () => {
       const data = { status: 'online', previousStatus: 'offline', reason: long };
-      const entries = upTo(20).map((): TimelineEntry => ({ kind: 'status', message: 'moved', data }));
+      const entries = listNumbersUpTo(20).map((): TimelineEntry => ({ kind: 'status', message: 'moved', data }));
       await appendEntries(harness.db, { organizationId: tenant.organizationId, agentId }, ...entries);
       written += 20;
       await reader.waitForEvents(written);
@@ -314,10 +314,10 @@ describe('an organization’s event stream', () => {
     const database = { url: harness.databaseUrl } as never;
     const env = { EVENT_STREAMS_MAX_PER_ORGANIZATION: '2', EVENT_STREAMS_HEARTBEAT_MS: '150' };
     const small = await startHarness({ ...gateway, database, env });
-    const first = await follow(undefined, '', small);
+    const first = await followEvents(undefined, '', small);
     const ofAgent = await EventStream.open(`${small.url}/api/agents/${agentId}/events`, { 'x-api-key': secret });
     expect(ofAgent.response.statusCode).toBe(200);
-    expect((await open(undefined, '', small)).response.statusCode).toBe(429);
+    expect((await openEvents(undefined, '', small)).response.statusCode).toBe(429);
     ofAgent.close();
     expect((await tenant.as.admin.delete(`/api/api-keys/${keyId}`)).status).toBe(204);
     await waitFor('the end', () => first.ended);

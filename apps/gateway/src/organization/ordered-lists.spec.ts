@@ -42,7 +42,7 @@ describe('sorted lists of an organization', () => {
   afterAll(() => harness.close());
 
   /** Reads all rows of a list, two per page. */
-  async function read<T>(path: string, items: string, select: (row: any) => T): Promise<T[]> {
+  async function readAllPages<T>(path: string, items: string, select: (row: any) => T): Promise<T[]> {
     const found: T[] = [];
     for (let cursor = ''; ;) {
       const { status, body } = await tenant.api.get(`${path}${path.includes('?') ? '&' : '?'}limit=2${cursor}`);
@@ -52,7 +52,7 @@ describe('sorted lists of an organization', () => {
       cursor = `&cursor=${body.nextCursor}`;
     }
   }
-  const names = (path: string, items: string) => read(path, items, ({ name }) => String(name));
+  const listNames = (path: string, items: string) => readAllPages(path, items, ({ name }) => String(name));
 
   it.each([
     ['name', ['Alpha', 'beta', 'delta', 'gamma']],
@@ -65,31 +65,31 @@ describe('sorted lists of an organization', () => {
   ])(
     'a list of agents that is sorted by %s has empty values last and contains each agent once',
     async (sort, expected) => {
-      expect(await names(`/api/agents?sort=${sort}`, 'agents')).toEqual(expected);
+      expect(await listNames(`/api/agents?sort=${sort}`, 'agents')).toEqual(expected);
     },
   );
 
   it('a filtered list of agents can be sorted', async () => {
-    expect(await names('/api/agents?sort=-name&status=online', 'agents')).toEqual(['gamma', 'beta']);
-    expect(await names('/api/agents?sort=name&q=ta', 'agents')).toEqual(['beta', 'delta']);
+    expect(await listNames('/api/agents?sort=-name&status=online', 'agents')).toEqual(['gamma', 'beta']);
+    expect(await listNames('/api/agents?sort=name&q=ta', 'agents')).toEqual(['beta', 'delta']);
   });
 
   it('workflows, schedules and batches can be sorted and searched', async () => {
-    expect(await names('/api/workflows?sort=name', 'workflows')).toEqual(['apple', 'Mango', 'Zebra']);
-    expect(await names('/api/workflows?sort=-createdAt', 'workflows')).toEqual(['Mango', 'apple', 'Zebra']);
-    expect(await names('/api/workflows?sort=updatedAt&q=A', 'workflows')).toEqual(['Zebra', 'apple', 'Mango']);
-    const schedules = (query: string) => names(`/api/schedules?${query}`, 'schedules');
-    expect(await schedules('sort=name')).toEqual(['Schedule A', 'Schedule b', 'Schedule c']);
-    expect(await schedules('sort=nextRunAt')).toEqual(['Schedule b', 'Schedule A', 'Schedule c']);
-    expect(await schedules('sort=-lastRunAt')).toEqual(['Schedule A', 'Schedule b', 'Schedule c']);
-    expect(await schedules('q=LE+b')).toEqual(['Schedule b']);
-    const batches = (query: string) =>
-      read(`/api/batches?${query}`, 'batches', ({ workflowId }) => workflows.indexOf(workflowId));
-    expect(await batches('')).toEqual([2, 1, 0]);
-    expect(await batches('sort=createdAt')).toEqual([0, 1, 2]);
-    expect(await batches('sort=-total')).toEqual([2, 0, 1]);
-    expect(await batches('sort=total')).toEqual([1, 0, 2]);
-    expect(await batches('q=mango')).toEqual([2]);
+    expect(await listNames('/api/workflows?sort=name', 'workflows')).toEqual(['apple', 'Mango', 'Zebra']);
+    expect(await listNames('/api/workflows?sort=-createdAt', 'workflows')).toEqual(['Mango', 'apple', 'Zebra']);
+    expect(await listNames('/api/workflows?sort=updatedAt&q=A', 'workflows')).toEqual(['Zebra', 'apple', 'Mango']);
+    const listScheduleNames = (query: string) => listNames(`/api/schedules?${query}`, 'schedules');
+    expect(await listScheduleNames('sort=name')).toEqual(['Schedule A', 'Schedule b', 'Schedule c']);
+    expect(await listScheduleNames('sort=nextRunAt')).toEqual(['Schedule b', 'Schedule A', 'Schedule c']);
+    expect(await listScheduleNames('sort=-lastRunAt')).toEqual(['Schedule A', 'Schedule b', 'Schedule c']);
+    expect(await listScheduleNames('q=LE+b')).toEqual(['Schedule b']);
+    const listBatchOrder = (query: string) =>
+      readAllPages(`/api/batches?${query}`, 'batches', ({ workflowId }) => workflows.indexOf(workflowId));
+    expect(await listBatchOrder('')).toEqual([2, 1, 0]);
+    expect(await listBatchOrder('sort=createdAt')).toEqual([0, 1, 2]);
+    expect(await listBatchOrder('sort=-total')).toEqual([2, 0, 1]);
+    expect(await listBatchOrder('sort=total')).toEqual([1, 0, 2]);
+    expect(await listBatchOrder('q=mango')).toEqual([2]);
   });
 
   it('a sorted list refuses an unknown order and a cursor of another order', async () => {

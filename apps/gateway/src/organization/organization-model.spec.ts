@@ -15,7 +15,7 @@ import { gateway } from '../gateway.harness';
 const path = '/api/organization/model';
 const hello = [{ role: 'user' as const, content: 'Hello?' }];
 
-const partsOf = ({ app: { nest }, db: database }: Harness) => ({
+const getModelParts = ({ app: { nest }, db: database }: Harness) => ({
   ...{ database, keyRing: nest.get(KeyRing, { strict: false }), models: nest.get(Models, { strict: false }) },
   clock: nest.get(Clock, { strict: false }),
 });
@@ -39,9 +39,13 @@ describe('language models', () => {
     await fake.close();
   });
 
-  const open = (overrides: Partial<ModelCaller> = {}) =>
-    openModelForCaller(partsOf(harness), { organizationId: tenant.organizationId, purpose: 'chat', ...overrides });
-  const price = () =>
+  const openModel = (overrides: Partial<ModelCaller> = {}) =>
+    openModelForCaller(getModelParts(harness), {
+      organizationId: tenant.organizationId,
+      purpose: 'chat',
+      ...overrides,
+    });
+  const setModelPrices = () =>
     tenant.as.admin.put('/api/organization/model-prices', {
       prices: [
         ...[fake.name, fake.visionName].map((model) => ({
@@ -50,35 +54,37 @@ describe('language models', () => {
         })),
       ],
     });
-  const limit = (monthlySpendLimitUsd: number) =>
+  const setSpendLimit = (monthlySpendLimitUsd: number) =>
     tenant.as.admin.patch('/api/organization/settings', { monthlySpendLimitUsd });
-  const rows = () =>
+  const readModelCalls = () =>
     harness.db.query<Record<string, unknown>>(
       'system',
       'SELECT * FROM model_call WHERE organization_id = $1 ORDER BY id',
       [tenant.organizationId],
     );
-  const costsBy = async (groupBy: string) => (await tenant.as.viewer.get(`/api/costs?groupBy=${groupBy}`)).body;
+  const readCostsBy = async (groupBy: string) => (await tenant.as.viewer.get(`/api/costs?groupBy=${groupBy}`)).body;
 
   describe('an organization’s own model', () => {
-    const own = () => ({ baseUrl: fake.url, name: fake.name, apiKeyVaultKey: 'OWN_MODEL_KEY' });
+    const buildOwnModel = () => ({ baseUrl: fake.url, name: fake.name, apiKeyVaultKey: 'OWN_MODEL_KEY' });
     const putKey = (value = 'own-key-of-acme') => tenant.as.admin.put('/api/vault/OWN_MODEL_KEY', { value });
 
     it('an organization’s model is changed and deleted only at the revision that If-Match names', async () => {
       const { admin } = tenant.as;
       await putKey();
-      const match = (etag: string) => admin.with({ 'if-match': etag });
-      expect((await match('"any"').put(path, own())).body.code).toBe('precondition_failed');
+      const createClientWithEtag = (etag: string) => admin.with({ 'if-match': etag });
+      expect((await createClientWithEtag('"any"').put(path, buildOwnModel())).body.code).toBe('precondition_failed');
       expect((await admin.get(path)).status).toBe(404);
-      const etag = (await admin.put(path, own())).headers.get('etag')!;
+      const etag = (await admin.put(path, buildOwnModel())).headers.get('etag')!;
       expect((await admin.get(path)).headers.get('etag')).toBe(etag);
-      const both = await Promise.all(['one', 'two'].map((name) => match(etag).put(path, { ...own(), name })));
+      const both = await Promise.all(
+        ['one', 'two'].map((name) => createClientWithEtag(etag).put(path, { ...buildOwnModel(), name })),
+      );
       expect(both.map(({ status }) => status).sort()).toEqual([200, 412]);
       const winner = both.find(({ status }) => status === 200)!;
-      expect((await match(etag).delete(path)).status).toBe(412);
+      expect((await createClientWithEtag(etag).delete(path)).status).toBe(412);
       expect((await admin.get(path)).body).toEqual(winner.body);
-      expect((await match(winner.headers.get('etag')!).delete(path)).status).toBe(204);
-      expect((await match('*').put(path, own())).status).toBe(412);
+      expect((await createClientWithEtag(winner.headers.get('etag')!).delete(path)).status).toBe(204);
+      expect((await createClientWithEtag('*').put(path, buildOwnModel())).status).toBe(412);
     });
 
     it('only admins can set, read and delete the organization’s model, and never see its key', async () => {
@@ -86,14 +92,14 @@ describe('language models', () => {
       expect(await admin.get(path)).toMatchObject({ status: 404 });
       await putKey();
       fake.keys.add('own-key-of-acme');
-      expect(await member.put(path, own())).toMatchObject({ status: 403 });
-      const presented = { ...own(), visionName: null };
-      expect(await admin.put(path, own())).toMatchObject({ status: 200, body: presented });
+      expect(await member.put(path, buildOwnModel())).toMatchObject({ status: 403 });
+      const presented = { ...buildOwnModel(), visionName: null };
+      expect(await admin.put(path, buildOwnModel())).toMatchObject({ status: 200, body: presented });
       const read = await admin.get(path);
       expect(read.body).toEqual(presented);
       expect(read.text).not.toContain('own-key-of-acme');
       fake.addResponses('Ours.');
-      await (await open()).answerChat({ messages: hello });
+      await (await openModel()).answerChat({ messages: hello });
       expect(fake.calls[0]!.headers.authorization).toBe('Bearer own-key-of-acme');
       expect(await admin.delete(path)).toMatchObject({ status: 204 });
       expect(await admin.delete(path)).toMatchObject({ status: 404 });
@@ -102,7 +108,7 @@ describe('language models', () => {
         expect.arrayContaining(['organization.put_model', 'organization.delete_model']),
       );
       fake.addResponses('The deployment’s.');
-      await (await open()).answerChat({ messages: hello });
+      await (await openModel()).answerChat({ messages: hello });
       expect(fake.calls[1]!.headers.authorization).toBe(`Bearer ${fake.key}`);
       expect(harness.logs.join('')).not.toMatch(/own-key-of-acme|Hello\?/);
     });
@@ -115,39 +121,39 @@ describe('language models', () => {
       ['an empty name', { name: '' }, 'name'],
     ])('an organization’s model with %s is refused and nothing changes', async (_, change, field) => {
       await putKey();
-      const answer = await tenant.as.admin.put(path, { ...own(), ...change });
+      const answer = await tenant.as.admin.put(path, { ...buildOwnModel(), ...change });
       expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_payload', errors: [{ field }] } });
       expect(await tenant.as.admin.get(path)).toMatchObject({ status: 404 });
     });
 
     it('a model call fails without a call of another model if the secret with the model’s key was deleted', async () => {
       await putKey();
-      await tenant.as.admin.put(path, own());
+      await tenant.as.admin.put(path, buildOwnModel());
       await tenant.as.admin.delete('/api/vault/OWN_MODEL_KEY');
-      await expect(open()).rejects.toMatchObject({ code: 'model_not_configured', status: 503 });
+      await expect(openModel()).rejects.toMatchObject({ code: 'model_not_configured', status: 503 });
       expect(fake.calls).toEqual([]);
     });
   });
 
   describe('costs of model calls', () => {
     it('a model call is added to the costs by model, machine and day, and to the month’s spend', async () => {
-      await price();
+      await setModelPrices();
       const { id: agentId } = await makeAgent(harness.db, {
         organizationId: tenant.organizationId,
         name: 'Front desk',
       });
       const sessionId = newId();
       fake.addResponses({ content: 'One.', usage: { inputTokens: 300, outputTokens: 50 } });
-      const answer = await (await open({ agentId, sessionId })).answerChat({ messages: hello });
+      const answer = await (await openModel({ agentId, sessionId })).answerChat({ messages: hello });
       expect(answer.usage).toEqual({ calls: 1, inputTokens: 300, outputTokens: 50, costMicros: 400_000 });
       fake.addResponses({ content: 'One two three', cutAfter: 3, usage: null });
-      const stream = (await open({ purpose: 'autopilot' })).streamChat({ messages: hello });
+      const stream = (await openModel({ purpose: 'autopilot' })).streamChat({ messages: hello });
       await expect(
         (async () => {
           for await (const delta of stream) expect(delta.kind).toBe('text');
         })(),
       ).rejects.toMatchObject({ code: 'model_failed' });
-      const [first, second] = await rows();
+      const [first, second] = await readModelCalls();
       expect(first).toMatchObject({
         ...{ provider: 'openai-compatible', model: fake.name, purpose: 'chat', agentId, sessionId, jobId: null },
         ...{ inputTokens: 300, outputTokens: 50, costMicros: 400_000, outcome: 'answered', estimated: false },
@@ -156,43 +162,43 @@ describe('language models', () => {
       const cut = Number(second!['costMicros']) / 1e6;
       expect(cut).toBeGreaterThan(0);
       const total = Math.round((0.4 + cut) * 1e6) / 1e6;
-      expect(await costsBy('model')).toMatchObject({
+      expect(await readCostsBy('model')).toMatchObject({
         totalUsd: total,
         groups: [{ key: `openai-compatible/${fake.name}`, runs: 0, aiUsd: total, totalUsd: total }],
       });
-      expect((await costsBy('agent')).groups).toEqual([
+      expect((await readCostsBy('agent')).groups).toEqual([
         expect.objectContaining({ key: agentId, label: 'Front desk', totalUsd: 0.4 }),
         expect.objectContaining({ key: 'none', totalUsd: cut }),
       ]);
       for (const groupBy of ['day', 'workflow', 'schedule']) {
-        expect(await costsBy(groupBy)).toMatchObject({ totalUsd: total, groups: [{ totalUsd: total }] });
+        expect(await readCostsBy(groupBy)).toMatchObject({ totalUsd: total, groups: [{ totalUsd: total }] });
       }
       expect((await tenant.as.viewer.get('/api/usage')).body).toMatchObject({ runs: 0, spendUsd: total });
       expect(await findUnequalCounters(harness.db, [tenant.organizationId])).toEqual([]);
       expect(await verifyCostDays(harness.db, tenant.organizationId)).toEqual([]);
-      expect(await costsBy('model')).toMatchObject({ totalUsd: total });
+      expect(await readCostsBy('model')).toMatchObject({ totalUsd: total });
     });
 
     it('a failed model call costs nothing and is recorded as failed', async () => {
-      await price();
+      await setModelPrices();
       fake.addRule(() => ({ status: 500, headers: { 'retry-after': '0' } }));
-      await expect((await open()).answerChat({ messages: hello })).rejects.toMatchObject({ code: 'model_failed' });
-      expect(await rows()).toMatchObject([{ outcome: 'failed', costMicros: 0, inputTokens: 0 }]);
-      expect(await costsBy('model')).toMatchObject({ totalUsd: 0, groups: [] });
+      await expect((await openModel()).answerChat({ messages: hello })).rejects.toMatchObject({ code: 'model_failed' });
+      expect(await readModelCalls()).toMatchObject([{ outcome: 'failed', costMicros: 0, inputTokens: 0 }]);
+      expect(await readCostsBy('model')).toMatchObject({ totalUsd: 0, groups: [] });
     });
 
     it('a model call without a price costs nothing until a price is set and costs are recomputed', async () => {
       fake.addResponses({ content: 'One.', usage: { inputTokens: 300, outputTokens: 50 } });
-      await (await open()).answerChat({ messages: hello });
-      expect(await costsBy('model')).toMatchObject({ totalUsd: 0, groups: [{ runs: 0, totalUsd: 0 }] });
-      await price();
+      await (await openModel()).answerChat({ messages: hello });
+      expect(await readCostsBy('model')).toMatchObject({ totalUsd: 0, groups: [{ runs: 0, totalUsd: 0 }] });
+      await setModelPrices();
       const today = new Date().toISOString().slice(0, 10);
       const again = await tenant.as.admin.post('/api/organization/model-prices/recompute', { from: today, to: today });
       const { recomputeId } = again.body;
       for (let times = 0; times < 2; times += 1) {
         await recomputeCosts(harness.db, recomputeId, (tx, jobId) => bookJobCost(tx, jobId, { reprice: true }));
       }
-      expect(await costsBy('model')).toMatchObject({ totalUsd: 0.4, groups: [{ runs: 0, totalUsd: 0.4 }] });
+      expect(await readCostsBy('model')).toMatchObject({ totalUsd: 0.4, groups: [{ runs: 0, totalUsd: 0.4 }] });
       expect((await tenant.as.viewer.get('/api/usage')).body).toMatchObject({ spendUsd: 0.4 });
       expect(await findUnequalCounters(harness.db, [tenant.organizationId])).toEqual([]);
     });
@@ -200,18 +206,18 @@ describe('language models', () => {
 
   describe('limits for model calls', () => {
     it('model calls are refused when the month’s spend limit is used up', async () => {
-      await price();
-      await limit(0.4);
+      await setModelPrices();
+      await setSpendLimit(0.4);
       fake.addResponses({ content: 'One.', usage: { inputTokens: 300, outputTokens: 50 } });
-      const model = await open();
+      const model = await openModel();
       await model.answerChat({ messages: hello });
       await expect(model.answerChat({ messages: hello })).rejects.toMatchObject({
         code: 'billing_gate_closed',
         status: 402,
       });
       expect(fake.calls).toHaveLength(1);
-      expect(await rows()).toHaveLength(1);
-      await limit(1);
+      expect(await readModelCalls()).toHaveLength(1);
+      await setSpendLimit(1);
       fake.addResponses('Again.');
       expect(await model.answerChat({ messages: hello })).toMatchObject({ content: 'Again.' });
     });
@@ -220,7 +226,7 @@ describe('language models', () => {
       await harness.db.query('system', 'UPDATE organization SET suspended = true WHERE id = $1', [
         tenant.organizationId,
       ]);
-      await expect((await open()).answerChat({ messages: hello })).rejects.toMatchObject({
+      await expect((await openModel()).answerChat({ messages: hello })).rejects.toMatchObject({
         code: 'billing_gate_closed',
       });
       expect(fake.calls).toEqual([]);
@@ -229,7 +235,7 @@ describe('language models', () => {
     it('model calls are allowed when the month’s run limit is used up, because they are not runs', async () => {
       await tenant.as.admin.patch('/api/organization/settings', { monthlyRunLimit: 0 });
       fake.addResponses('Still here.');
-      expect(await (await open()).answerChat({ messages: hello })).toMatchObject({ content: 'Still here.' });
+      expect(await (await openModel()).answerChat({ messages: hello })).toMatchObject({ content: 'Still here.' });
     });
   });
 });
@@ -238,9 +244,11 @@ describe('a deployment without a language model', () => {
   it('a model is opened only if one is configured; otherwise the error is model_not_configured', async () => {
     const harness = await startHarness(gateway);
     const { organizationId } = await harness.makeTenant();
-    await expect(openModelForCaller(partsOf(harness), { organizationId, purpose: 'chat' })).rejects.toMatchObject({
-      ...{ code: 'model_not_configured', status: 503 },
-    });
+    await expect(openModelForCaller(getModelParts(harness), { organizationId, purpose: 'chat' })).rejects.toMatchObject(
+      {
+        ...{ code: 'model_not_configured', status: 503 },
+      },
+    );
     await harness.close();
   });
 });

@@ -11,7 +11,7 @@ describe('settings and vault at the gateway', () => {
   });
   afterAll(() => harness.close());
 
-  const lastAudit = async () => (await tenant.as.admin.get('/api/audit?limit=1')).body.entries[0];
+  const readLastAuditEntry = async () => (await tenant.as.admin.get('/api/audit?limit=1')).body.entries[0];
 
   describe('settings', () => {
     it('organization settings have defaults, change field by field, and refuse invalid values', async () => {
@@ -81,19 +81,19 @@ describe('settings and vault at the gateway', () => {
     it('organization settings change only at the revision that If-Match names', async () => {
       const { as } = await harness.makeTenant();
       const first = (await as.admin.get('/api/organization/settings')).headers.get('etag')!;
-      const change = (ifMatch: string, minutes: number) =>
+      const changeIdleStop = (ifMatch: string, minutes: number) =>
         as.admin.with({ 'if-match': ifMatch }).patch('/api/organization/settings', { idleStopMinutes: minutes });
-      const second = await change(first, 10);
+      const second = await changeIdleStop(first, 10);
       expect([second.status, second.headers.get('etag')]).toEqual([200, expect.not.stringMatching(`^${first}$`)]);
-      const late = await change(first, 20);
+      const late = await changeIdleStop(first, 20);
       expect([late.status, late.body.code, late.headers.get('etag')]).toEqual([
         412,
         'precondition_failed',
         second.headers.get('etag'),
       ]);
-      expect((await change('*', 30)).status).toBe(200);
+      expect((await changeIdleStop('*', 30)).status).toBe(200);
       const racing = (await as.admin.get('/api/organization/settings')).headers.get('etag')!;
-      const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => change(racing, 40 + i)));
+      const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => changeIdleStop(racing, 40 + i)));
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
       expect(answers.filter(({ status }) => status === 412)).toHaveLength(7);
     });
@@ -115,7 +115,7 @@ describe('settings and vault at the gateway', () => {
         'SELECT * FROM vault_secret',
       );
       expect(row!.sealed.toString('latin1')).not.toContain('hunter2');
-      expect(JSON.stringify(await lastAudit())).not.toContain('hunter2');
+      expect(JSON.stringify(await readLastAuditEntry())).not.toContain('hunter2');
       expect(harness.logs.join('')).not.toContain('hunter2');
       expect((await tenant.as.admin.delete('/api/vault/PORTAL_PASSWORD')).status).toBe(204);
       expect((await tenant.as.admin.delete('/api/vault/PORTAL_PASSWORD')).status).toBe(404);

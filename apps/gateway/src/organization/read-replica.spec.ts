@@ -2,7 +2,7 @@ import { type Harness, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
 describe('DATABASE_READ_URL', () => {
-  const readsOf = async ({ app }: Harness) => {
+  const readReplicaCounts = async ({ app }: Harness) => {
     const { values } = await app.metrics.replicaReads.get();
     return Object.fromEntries(values.map(({ labels, value }) => [labels['server'], value]));
   };
@@ -10,7 +10,7 @@ describe('DATABASE_READ_URL', () => {
   it.each([
     ['that does not answer', () => 'postgres://nobody@127.0.0.1:1/none'],
     ['that is not a standby', (databaseUrl: string) => databaseUrl],
-  ])('with a server %s, lists and exports are read from the primary', async (_, getReadUrl) => {
+  ])('lists and exports are read from the primary if DATABASE_READ_URL names a server %s', async (_, getReadUrl) => {
     const first = await startHarness(gateway);
     const harness = await startHarness({
       ...gateway,
@@ -27,7 +27,7 @@ describe('DATABASE_READ_URL', () => {
       expect((await tenant.as.super_admin.get('/api/audit')).body).toEqual(audit);
       const { status, text } = await tenant.api.get('/api/jobs/export');
       expect({ status, lines: text.trim().split('\r\n').length }).toEqual({ status: 200, lines: 1 });
-      const { replica = 0, primary = 0 } = await readsOf(harness);
+      const { replica = 0, primary = 0 } = await readReplicaCounts(harness);
       expect(replica).toBe(0);
       expect(primary).toBeGreaterThan(1);
     } finally {

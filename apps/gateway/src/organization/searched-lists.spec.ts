@@ -116,7 +116,7 @@ describe('searched lists', () => {
   });
   afterAll(() => harness.close());
 
-  const read = async ({ path, items, named }: Searched, query: string) => {
+  const readNames = async ({ path, items, named }: Searched, query: string) => {
     const client = path.startsWith('/api/admin') ? tenant.as.super_admin : tenant.as.admin;
     const { status, body } = await client.get(`${path}?${query}`);
     if (status !== 200) throw new Error(`${path}?${query}: ${JSON.stringify(body)}`);
@@ -124,13 +124,13 @@ describe('searched lists', () => {
   };
 
   it.each(lists)('a search in $path finds only names that contain the searched text in any case', async (list) => {
-    expect(await read(list, 'limit=200')).toEqual(expect.arrayContaining(list.names));
+    expect(await readNames(list, 'limit=200')).toEqual(expect.arrayContaining(list.names));
     for (const part of list.parts) {
-      expect([part, await read(list, `q=${encodeURIComponent(part)}`)]).toEqual([part, [list.names[1]]]);
+      expect([part, await readNames(list, `q=${encodeURIComponent(part)}`)]).toEqual([part, [list.names[1]]]);
     }
-    expect(await read(list, 'q=nobody-is-called-so')).toEqual([]);
+    expect(await readNames(list, 'q=nobody-is-called-so')).toEqual([]);
     // The characters % and _ are searched literally and are not wildcards.
-    expect(await read(list, 'q=%25%25')).toEqual([]);
+    expect(await readNames(list, 'q=%25%25')).toEqual([]);
   });
 
   it('lists ignore case in every alphabet when they are searched and sorted by name', async () => {
@@ -140,40 +140,40 @@ describe('searched lists', () => {
       await makeAgent(harness.db, { organizationId, name: `Case ${name}` });
       await makeWorkflow(harness.db, { organizationId, name: `Case ${name}` });
     }
-    const names = async (list: 'agents' | 'workflows', query: string) =>
+    const searchNames = async (list: 'agents' | 'workflows', query: string) =>
       (await api.get(`/api/${list}?${query}`)).body[list].map(({ name }: { name: string }) => name.slice(5));
-    const jobs = async (q: string) => (await api.get(`/api/jobs?q=${encodeURIComponent(q)}`)).body.jobs;
+    const searchJobs = async (q: string) => (await api.get(`/api/jobs?q=${encodeURIComponent(q)}`)).body.jobs;
     for (const [q, name] of [
       ['été UND ärzte', 'ÉTÉ und Ärzte'],
       ['ЖУРНАЛ', 'Журнал'],
       ['ASE äHRE', 'Ähre'],
     ] as const) {
       for (const list of ['agents', 'workflows'] as const) {
-        expect([q, await names(list, `q=${encodeURIComponent(q)}`)]).toEqual([q, [name]]);
+        expect([q, await searchNames(list, `q=${encodeURIComponent(q)}`)]).toEqual([q, [name]]);
       }
     }
     const sorted = ['Ähre', 'apple', 'ÉTÉ und Ärzte', 'Zahn', 'Журнал'];
     for (const list of ['agents', 'workflows'] as const) {
-      expect(await names(list, 'q=case&sort=name')).toEqual(sorted);
-      expect(await names(list, 'q=case&sort=-name')).toEqual(sorted.toReversed());
+      expect(await searchNames(list, 'q=case&sort=name')).toEqual(sorted);
+      expect(await searchNames(list, 'q=case&sort=-name')).toEqual(sorted.toReversed());
       // The cursor uses the same collation as the order.
       const { body } = await api.get(`/api/${list}?q=case&sort=name&limit=2`);
-      expect(await names(list, `q=case&sort=name&cursor=${body.nextCursor}`)).toEqual(sorted.slice(2));
+      expect(await searchNames(list, `q=case&sort=name&cursor=${body.nextCursor}`)).toEqual(sorted.slice(2));
     }
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: 'Speaks' });
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId, name: 'Übertrag' });
     const { id } = await makeJob(harness.db, { organizationId, workflowId, agentId, error: 'Größe FÄLLT' });
-    for (const q of ['übertrag', 'größe fällt']) expect(await jobs(q)).toMatchObject([{ id }]);
+    for (const q of ['übertrag', 'größe fällt']) expect(await searchJobs(q)).toMatchObject([{ id }]);
     await harness.db.query(
       'system',
       `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, level, message)
        VALUES ($1, 1, $2, 'execution', 'info', 'ÖFFNET 100%_\\ Portal')`,
       [agentId, organizationId],
     );
-    const entries = async (q: string) =>
+    const searchLogEntries = async (q: string) =>
       (await api.get(`/api/agents/${agentId}/logs?q=${encodeURIComponent(q)}`)).body.entries;
-    expect(await entries('öffnet 100%_\\ p')).toHaveLength(1);
-    expect(await entries('öffnet%portal')).toEqual([]);
+    expect(await searchLogEntries('öffnet 100%_\\ p')).toHaveLength(1);
+    expect(await searchLogEntries('öffnet%portal')).toEqual([]);
   });
 
   it('a search continues after the last row of its previous page', async () => {
@@ -185,21 +185,21 @@ describe('searched lists', () => {
   });
 
   it('audit entries are found by part of their action or target', async () => {
-    const actions = async (q: string) =>
+    const searchAuditActions = async (q: string) =>
       (await tenant.as.admin.get(`/api/audit?q=${encodeURIComponent(q)}`)).body.entries.map(
         (entry: any) => entry.action,
       );
-    expect(await actions('BOREA_PASSWORD')).toEqual(['secret.create']);
-    expect(new Set(await actions('webhook_endpoint.'))).toEqual(new Set(['webhook_endpoint.create']));
-    expect(await actions('nobody-is-called-so')).toEqual([]);
+    expect(await searchAuditActions('BOREA_PASSWORD')).toEqual(['secret.create']);
+    expect(new Set(await searchAuditActions('webhook_endpoint.'))).toEqual(new Set(['webhook_endpoint.create']));
+    expect(await searchAuditActions('nobody-is-called-so')).toEqual([]);
   });
 
   it('schedules can be listed by whether they are enabled', async () => {
-    const names = async (query: string) =>
+    const listScheduleNames = async (query: string) =>
       (await tenant.as.viewer.get(`/api/schedules?${query}`)).body.schedules.map(({ name }: { name: string }) => name);
-    expect(await names('enabled=false')).toEqual(['Borea nightly']);
-    expect(await names('enabled=true')).toEqual(['Alba nightly']);
-    expect(await names('enabled=true&q=borea')).toEqual([]);
+    expect(await listScheduleNames('enabled=false')).toEqual(['Borea nightly']);
+    expect(await listScheduleNames('enabled=true')).toEqual(['Alba nightly']);
+    expect(await listScheduleNames('enabled=true&q=borea')).toEqual([]);
     expect((await tenant.as.viewer.get('/api/schedules?enabled=yes')).status).toBe(400);
   });
 });

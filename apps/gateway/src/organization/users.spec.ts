@@ -11,7 +11,7 @@ describe('users at the gateway', () => {
   });
   afterAll(() => harness.close());
 
-  const lastAudit = async () => (await tenant.as.admin.get('/api/audit?limit=1')).body.entries[0];
+  const readLastAuditEntry = async () => (await tenant.as.admin.get('/api/audit?limit=1')).body.entries[0];
 
   describe('users', () => {
     it('an admin can create, read, list, change and disable users', async () => {
@@ -24,7 +24,7 @@ describe('users at the gateway', () => {
       expect(created.body).toMatchObject({ email: 'dana@example.com', role: 'member', disabled: false });
       expect(created.headers.get('location')).toBe(`/api/users/${created.body.id}`);
       expect((await tenant.as.viewer.get(created.headers.get('location')!)).body).toEqual(created.body);
-      expect(await lastAudit()).toMatchObject({
+      expect(await readLastAuditEntry()).toMatchObject({
         action: 'user.create',
         actor: { kind: 'user', id: tenant.userIds.admin },
         target: { type: 'user', id: created.body.id },
@@ -53,19 +53,24 @@ describe('users at the gateway', () => {
 
     it('a password must have 12 to 128 characters and be neither common nor the email address', async () => {
       const email = 'longer.name@example.com';
-      const create = (password: string, address = email) =>
+      const createUser = (password: string, address = email) =>
         tenant.as.admin.post('/api/users', { email: address, password, role: 'viewer' });
       const common = ['passwordpassword', 'PasswordPassword', '123456789012', 'qwertyqwerty'];
       const refused = ['elevenchars', 'x'.repeat(129), ...common, email, email.toUpperCase(), 'longest.local'];
       for (const password of refused) {
-        const { status, body } = await create(password, password === 'longest.local' ? 'longest.local@x.com' : email);
+        const { status, body } = await createUser(
+          password,
+          password === 'longest.local' ? 'longest.local@x.com' : email,
+        );
         expect([password, status, body.errors[0].field]).toEqual([password, 400, 'password']);
       }
-      const created = await create('twelve chars');
+      const created = await createUser('twelve chars');
       expect(created.status).toBe(201);
-      const change = (password: string) => tenant.as.admin.patch(`/api/users/${created.body.id}`, { password });
-      for (const password of [common[0]!, email, 'elevenchars']) expect((await change(password)).status).toBe(400);
-      expect((await change('y'.repeat(128))).status).toBe(200);
+      const changePasswordAsAdmin = (password: string) =>
+        tenant.as.admin.patch(`/api/users/${created.body.id}`, { password });
+      for (const password of [common[0]!, email, 'elevenchars'])
+        expect((await changePasswordAsAdmin(password)).status).toBe(400);
+      expect((await changePasswordAsAdmin('y'.repeat(128))).status).toBe(200);
       const body = { name: 'Southside', adminEmail: 'south@example.com', adminPassword: common[0] };
       const organization = await tenant.as.super_admin.post('/api/admin/organizations', body);
       expect(organization.body.errors[0].field).toBe('adminPassword');
@@ -74,11 +79,11 @@ describe('users at the gateway', () => {
     it('a password is checked exactly as it was typed, up to 128 characters', async () => {
       const [email, password] = ['exact@example.com', ` Ünïcode 🦷 and spaces ${'é'.repeat(100)} `];
       expect((await tenant.as.admin.post('/api/users', { email, password, role: 'viewer' })).status).toBe(201);
-      const login = async (typed: string) =>
+      const readLoginStatus = async (typed: string) =>
         (await harness.http.post('/api/auth/login', { email, password: typed })).status;
-      expect(await login(password)).toBe(200);
+      expect(await readLoginStatus(password)).toBe(200);
       for (const wrong of [password.trim(), password.toLowerCase(), password.slice(0, -2), password.normalize('NFD')]) {
-        expect(await login(wrong)).toBe(401);
+        expect(await readLoginStatus(wrong)).toBe(401);
       }
     });
 
@@ -88,18 +93,18 @@ describe('users at the gateway', () => {
         await harness.http.signIn(user.email, testPassword),
         await harness.http.signIn(user.email, testPassword),
       ];
-      const change = (oldPassword: string, newPassword: string) =>
+      const changeOwnPassword = (oldPassword: string, newPassword: string) =>
         here.post('/api/auth/password', { oldPassword, newPassword });
-      const wrong = await change('a wrong guess', 'another password');
+      const wrong = await changeOwnPassword('a wrong guess', 'another password');
       expect([wrong.status, wrong.body.errors[0].field]).toEqual([403, 'oldPassword']);
       for (const weak of ['short', 'passwordpassword', user.email]) {
-        const { status, body } = await change(testPassword, weak);
+        const { status, body } = await changeOwnPassword(testPassword, weak);
         expect([status, body.errors[0].field]).toEqual([400, 'newPassword']);
       }
       expect((await elsewhere.get('/api/auth/me')).status).toBe(200);
       const both = await Promise.all([
-        change(testPassword, 'another password'),
-        change(testPassword, 'a third password'),
+        changeOwnPassword(testPassword, 'another password'),
+        changeOwnPassword(testPassword, 'a third password'),
       ]);
       expect(both.filter(({ status }) => status === 200)).toHaveLength(1);
       expect((await here.get('/api/auth/me')).status).toBe(200);
@@ -118,7 +123,7 @@ describe('users at the gateway', () => {
       const client = await harness.http.signIn(user.email, testPassword);
       await tenant.as.admin.patch(`/api/users/${user.id}`, { password: 'another password' });
       expect((await client.get('/api/auth/me')).status).toBe(401);
-      expect(JSON.stringify(await lastAudit())).not.toContain('another password');
+      expect(JSON.stringify(await readLastAuditEntry())).not.toContain('another password');
       await harness.http.signIn(user.email, 'another password');
     });
 

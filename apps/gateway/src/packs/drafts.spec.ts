@@ -15,9 +15,9 @@ describe('drafts of packs', () => {
   });
   afterAll(() => harness.close());
 
-  const draftOf = (packId: string, client = tenant.as.viewer) => client.get(`/api/workflow-packs/${packId}/draft`);
-  const headOf = async (packId: string) => (await draftOf(packId)).body.runtimeBundleId ?? null;
-  const publish = async (
+  const requestDraft = (packId: string, client = tenant.as.viewer) => client.get(`/api/workflow-packs/${packId}/draft`);
+  const readHeadBundleId = async (packId: string) => (await requestDraft(packId)).body.runtimeBundleId ?? null;
+  const publishFromMachine = async (
     packId: string,
     baseRuntimeBundleId: string | null,
     bundle = makeAnyBundle(),
@@ -69,20 +69,20 @@ describe('drafts of packs', () => {
 
   it('the presigned URL of a pack draft returns exactly the bytes that the request contained', async () => {
     const packId = await makePack(tenant);
-    expect(await draftOf(packId)).toMatchObject({ status: 404, body: { code: 'draft_not_found' } });
+    expect(await requestDraft(packId)).toMatchObject({ status: 404, body: { code: 'draft_not_found' } });
     const bundle = makeAnyBundle();
     const put = await putDraft(tenant.as.member, packId, bundle);
     expect(put).toMatchObject({
       status: 200,
       body: { baseRuntimeBundleId: null, digest: bundle.digest, size: bundle.zip.length },
     });
-    const read = await draftOf(packId);
+    const read = await requestDraft(packId);
     expect(read.headers.get('etag')).toBe(put.headers.get('etag'));
     const { downloadUrl, ...draft } = read.body;
     expect({ ...put.body, downloadUrl }).toEqual({ ...draft, downloadUrl });
     expect(draft.files).toEqual([...bundle.files].sort((a, b) => (a.path < b.path ? -1 : 1)));
     expect(Buffer.from(await (await fetch(downloadUrl)).arrayBuffer())).toEqual(bundle.zip);
-    expect((await draftOf(packId, tenant.api)).status).toBe(403);
+    expect((await requestDraft(packId, tenant.api)).status).toBe(403);
 
     const stale = await tenant.as.member.with({ 'if-match': '"other"' });
     expect((await putDraft(stale, packId, makeAnyBundle())).status).toBe(412);
@@ -114,7 +114,7 @@ describe('drafts of packs', () => {
     const { runtimeBundleId } = (await putDraft(tenant.as.member, packId, makeAnyBundle())).body;
     const refused = await putDraft(tenant.as.member, packId, makeAnyBundle(), more);
     expect([refused.status, refused.body.code]).toEqual([status, code]);
-    expect(await headOf(packId)).toBe(runtimeBundleId);
+    expect(await readHeadBundleId(packId)).toBe(runtimeBundleId);
     if (code !== 'draft_head_conflict') return;
     expect(refused.body).toMatchObject({ ...more, currentRuntimeBundleId: runtimeBundleId });
   });
@@ -159,23 +159,23 @@ describe('drafts of packs', () => {
         status: 409,
         body: { code: 'upload_missing' },
       });
-      const send = (url: string, type = headers['content-type']) =>
+      const putZip = (url: string, type = headers['content-type']) =>
         fetch(url, { method: 'PUT', headers: { 'content-type': type }, body: new Uint8Array(bundle.zip) });
-      expect((await send(uploadUrl, 'text/html')).status).toBe(403);
-      expect((await send(uploadUrl.replace('/uploads/', '/bundles/'))).status).toBe(403);
-      expect((await send(uploadUrl)).status).toBe(200);
+      expect((await putZip(uploadUrl, 'text/html')).status).toBe(403);
+      expect((await putZip(uploadUrl.replace('/uploads/', '/bundles/'))).status).toBe(403);
+      expect((await putZip(uploadUrl)).status).toBe(200);
 
       const refused = await finalizeUpload(tenant.worker, packId, { ...body, files: [] });
       expect([refused.status, refused.body.errors[0].reason]).toEqual([422, 'missing_in_inventory']);
-      expect(await headOf(packId)).toBeNull();
+      expect(await readHeadBundleId(packId)).toBeNull();
       const done = await finalizeUpload(tenant.worker, packId, body);
       expect(done).toMatchObject({ status: 201, body: { digest: bundle.digest, baseRuntimeBundleId: null } });
       const repeated = await finalizeUpload(tenant.api, packId, body);
       expect([repeated.status, repeated.body.runtimeBundleId]).toEqual([201, done.body.runtimeBundleId]);
-      const { downloadUrl } = (await draftOf(packId)).body;
+      const { downloadUrl } = (await requestDraft(packId)).body;
       expect(Buffer.from(await (await fetch(downloadUrl)).arrayBuffer())).toEqual(bundle.zip);
 
-      expect((await publish(packId, done.body.runtimeBundleId)).status).toBe(201);
+      expect((await publishFromMachine(packId, done.body.runtimeBundleId)).status).toBe(201);
       expect(await finalizeUpload(tenant.worker, packId, body)).toMatchObject({
         status: 409,
         body: { code: 'upload_used' },
@@ -210,7 +210,7 @@ describe('drafts of packs', () => {
     it('only one of several pack drafts with one base becomes the head; the others get a conflict with both bundle ids', async () => {
       const packId = await makePack(tenant);
       for (let round = 0; round < 3; round += 1) {
-        const base = await headOf(packId);
+        const base = await readHeadBundleId(packId);
         const bundles = [makeAnyBundle(), makeAnyBundle(), makeAnyBundle()];
         const keys = await Promise.all(bundles.map(({ zip }) => uploadZip(tenant.worker, packId, zip)));
         const answers = await runBehindLock(
@@ -223,7 +223,7 @@ describe('drafts of packs', () => {
         );
         expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
         const won = answers.find(({ status }) => status === 201)!.body.runtimeBundleId;
-        expect(await headOf(packId)).toBe(won);
+        expect(await readHeadBundleId(packId)).toBe(won);
         for (const { body } of answers.filter(({ status }) => status === 409)) {
           expect(body).toMatchObject({
             code: 'draft_head_conflict',
@@ -253,19 +253,19 @@ describe('drafts of packs', () => {
       const packId = await makePack(tenant);
       const [good, evil] = [makeBundle({ 'main.py': 'good' }), makeBundle({ 'main.py': 'evil' })];
       const begun = (await tenant.worker.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`)).body;
-      const send = (zip: Buffer) =>
+      const putZipFile = (zip: Buffer) =>
         fetch(begun.uploadUrl, { method: 'PUT', headers: begun.headers, body: new Uint8Array(zip) });
-      await send(good.zip);
+      await putZipFile(good.zip);
       const storage = harness.app.nest.get(ObjectStorage);
       const copy = storage.copy.bind(storage);
-      storage.copy = async (...args) => (await send(evil.zip), copy(...args));
+      storage.copy = async (...args) => (await putZipFile(evil.zip), copy(...args));
       const body = { uploadKey: begun.uploadKey, baseRuntimeBundleId: null, files: good.files };
       try {
         expect((await finalizeUpload(tenant.worker, packId, body)).status).toBe(409);
       } finally {
         storage.copy = copy;
       }
-      expect(await headOf(packId)).toBeNull();
+      expect(await readHeadBundleId(packId)).toBeNull();
       const refused = await finalizeUpload(tenant.worker, packId, body);
       expect([refused.status, refused.body.errors[0].reason]).toEqual([422, 'digest_mismatch']);
     });

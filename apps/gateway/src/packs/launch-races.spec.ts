@@ -106,18 +106,19 @@ describe('launches while the pin of their installation changes', () => {
         SERVICE_RUNTIME_BUNDLE_DIGEST: bundle.digest,
       });
     }
-    const having = (version: string) => rows.filter(({ bundle }) => bundle.versionId === version).map(({ id }) => id);
+    const filterIdsByVersion = (version: string) =>
+      rows.filter(({ bundle }) => bundle.versionId === version).map(({ id }) => id);
     const times = new Map(jobs.map((job) => [job.id, job]));
     for (const { version, pinned, back, backAt, queuedJobs } of pinChanges) {
       // This version is not pinned again after the rollback, so the response of the rollback contains all queued jobs
       // that use it.
-      expect([...queuedJobs].sort()).toEqual(having(version).sort());
+      expect([...queuedJobs].sort()).toEqual(filterIdsByVersion(version).sort());
       expect(queuedJobs.length).toBeGreaterThan(0);
       for (const { id, sentAt, answeredAt } of jobs) {
         if (sentAt > pinned && answeredAt < back) expect(queuedJobs).toContain(id);
       }
       for (const id of queuedJobs) expect(times.get(id)!.sentAt).toBeLessThan(backAt);
     }
-    expect(having(base).length).toBeGreaterThan(0);
+    expect(filterIdsByVersion(base).length).toBeGreaterThan(0);
   });
 });

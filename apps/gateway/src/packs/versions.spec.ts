@@ -36,18 +36,19 @@ describe('versions of packs', () => {
   });
   afterAll(() => harness.close());
 
-  const versionsOf = (id: string) => `/api/workflow-packs/${id}/versions`;
-  const promote = (versionId: string, body: object, client = tenant.as.admin) =>
-    client.post(`${versionsOf(packId)}/${versionId}/promote`, body);
-  const install = async (body: object = {}) => tenant.as.member.post(installations, { packId, name: newId(), ...body });
+  const getVersionsPath = (id: string) => `/api/workflow-packs/${id}/versions`;
+  const promoteVersion = (versionId: string, body: object, client = tenant.as.admin) =>
+    client.post(`${getVersionsPath(packId)}/${versionId}/promote`, body);
+  const createInstallation = async (body: object = {}) =>
+    tenant.as.member.post(installations, { packId, name: newId(), ...body });
 
   it('each pack draft can be published once, as a version with the next number', async () => {
     const id = await makePack(tenant);
-    const none = await tenant.as.member.post(versionsOf(id));
+    const none = await tenant.as.member.post(getVersionsPath(id));
     expect([none.status, none.body.code]).toEqual([409, 'draft_not_found']);
     const bundle = makeAnyBundle();
     const draft = (await putDraft(tenant.as.member, id, bundle)).body;
-    const first = await tenant.as.member.post(versionsOf(id), { label: '2026-01', notes: 'n' });
+    const first = await tenant.as.member.post(getVersionsPath(id), { label: '2026-01', notes: 'n' });
     expect(first).toMatchObject({
       status: 201,
       body: {
@@ -55,30 +56,30 @@ describe('versions of packs', () => {
         ...{ runtimeBundleId: draft.runtimeBundleId, digest: bundle.digest, size: bundle.zip.length },
       },
     });
-    const twice = await tenant.as.member.post(versionsOf(id));
+    const twice = await tenant.as.member.post(getVersionsPath(id));
     expect([twice.status, twice.body.code]).toEqual([409, 'draft_already_published']);
     await putDraft(tenant.as.member, id, makeAnyBundle());
-    const [one, other] = await Promise.all([1, 2].map(() => tenant.as.member.post(versionsOf(id))));
+    const [one, other] = await Promise.all([1, 2].map(() => tenant.as.member.post(getVersionsPath(id))));
     expect([one!.status, other!.status].sort()).toEqual([201, 409]);
-    const { versions } = (await tenant.as.viewer.get(versionsOf(id))).body;
+    const { versions } = (await tenant.as.viewer.get(getVersionsPath(id))).body;
     expect(versions.map(({ number }: { number: number }) => number)).toEqual([2, 1]);
     expect(versions[1]).toEqual(first.body);
-    const page = (await tenant.as.viewer.get(`${versionsOf(id)}?limit=1`)).body;
-    expect((await tenant.as.viewer.get(`${versionsOf(id)}?limit=1&cursor=${page.nextCursor}`)).body.versions).toEqual([
-      first.body,
-    ]);
+    const page = (await tenant.as.viewer.get(`${getVersionsPath(id)}?limit=1`)).body;
+    expect(
+      (await tenant.as.viewer.get(`${getVersionsPath(id)}?limit=1&cursor=${page.nextCursor}`)).body.versions,
+    ).toEqual([first.body]);
   });
 
   it.each(packStages.flatMap((from) => packStages.map((to) => [from, to] as const)))(
     'a pack version can change from stage %s to %s only if the table of stages allows it',
     async (from, to) => {
       const versionId = await makeVersion(tenant, packId, ...promotionsTo[from]!);
-      const promotion = await promote(versionId, { stage: to, reason: 'because' });
-      const stageNow = async () =>
-        (await tenant.as.viewer.get(`${versionsOf(packId)}?limit=1`)).body.versions[0] as Record<string, any>;
+      const promotion = await promoteVersion(versionId, { stage: to, reason: 'because' });
+      const readNewestVersion = async () =>
+        (await tenant.as.viewer.get(`${getVersionsPath(packId)}?limit=1`)).body.versions[0] as Record<string, any>;
       if (!allowed[from]!.includes(to)) {
         expect([promotion.status, promotion.body.code]).toEqual([409, 'stage_transition_not_allowed']);
-        expect((await stageNow())['stage']).toBe(from);
+        expect((await readNewestVersion())['stage']).toBe(from);
         return;
       }
       expect([promotion.status, promotion.body.stage]).toEqual([200, to]);
@@ -87,21 +88,21 @@ describe('versions of packs', () => {
         ...{ from, to, reason: 'because', by: expect.stringContaining('@') },
         at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       });
-      expect(await stageNow()).toEqual(promotion.body);
+      expect(await readNewestVersion()).toEqual(promotion.body);
     },
   );
 
   it('only an admin can promote a pack version to production, deprecated or archived', async () => {
     const versionId = await makeVersion(tenant, packId);
     for (const stage of ['production', 'deprecated', 'archived']) {
-      expect((await promote(versionId, { stage }, tenant.as.member)).status).toBe(403);
+      expect((await promoteVersion(versionId, { stage }, tenant.as.member)).status).toBe(403);
     }
-    expect((await promote(versionId, { stage: 'internal_verified' }, tenant.as.member)).status).toBe(200);
-    expect((await promote(versionId, { stage: 'internal_verified' }, tenant.as.viewer)).status).toBe(403);
-    expect((await promote(versionId, { stage: 'nonsense' })).status).toBe(400);
+    expect((await promoteVersion(versionId, { stage: 'internal_verified' }, tenant.as.member)).status).toBe(200);
+    expect((await promoteVersion(versionId, { stage: 'internal_verified' }, tenant.as.viewer)).status).toBe(403);
+    expect((await promoteVersion(versionId, { stage: 'nonsense' })).status).toBe(400);
   });
 
-  it('a role of the organization’s own needs packs.release for what only an admin can otherwise promote', async () => {
+  it('a role of the organization needs packs.release to promote a pack version to a stage that is reserved for admins', async () => {
     const signInWith = async (name: string, permissions: string[]) => {
       expect((await tenant.as.admin.post('/api/roles', { name, permissions })).status).toBe(201);
       const { email } = await makeUser(harness.db, { organizationId: tenant.organizationId, role: name });
@@ -110,19 +111,19 @@ describe('versions of packs', () => {
     const writer = await signInWith('Writer', ['packs.read', 'packs.write']);
     const releaser = await signInWith('Releaser', ['packs.read', 'packs.write', 'packs.release']);
     const versionId = await makeVersion(tenant, packId, ...promotionsTo['pilot']!);
-    const refused = await promote(versionId, { stage: 'production' }, writer);
+    const refused = await promoteVersion(versionId, { stage: 'production' }, writer);
     expect([refused.status, refused.body.code]).toEqual([403, 'permission_denied']);
-    expect((await promote(versionId, { stage: 'production' }, releaser)).status).toBe(200);
+    expect((await promoteVersion(versionId, { stage: 'production' }, releaser)).status).toBe(200);
   });
 
   it('a pack version stays in production while an installation that is not a pilot is pinned to it', async () => {
     const versionId = await makeVersion(tenant, packId, ...promotionsTo['production']!);
-    const used = (await install({ versionId })).body;
-    await install({ versionId, metadata: { ring: 'pilot' } });
-    const refused = await promote(versionId, { stage: 'pilot' });
+    const used = (await createInstallation({ versionId })).body;
+    await createInstallation({ versionId, metadata: { ring: 'pilot' } });
+    const refused = await promoteVersion(versionId, { stage: 'pilot' });
     expect(refused).toMatchObject({ status: 409, body: { code: 'stage_in_use', installationIds: [used.id] } });
     await tenant.as.member.patch(`${installations}/${used.id}`, { metadata: { ring: 'pilot' } });
-    expect((await promote(versionId, { stage: 'pilot' })).status).toBe(200);
+    expect((await promoteVersion(versionId, { stage: 'pilot' })).status).toBe(200);
   });
 
   describe('installations of packs', () => {
@@ -133,26 +134,26 @@ describe('versions of packs', () => {
       ];
       const draft = await makeVersion(tenant, packId);
       const foreign = await makeVersion(tenant, await makePack(tenant), ...promotionsTo['pilot']!);
-      const created = await install();
+      const created = await createInstallation();
       expect(created).toMatchObject({ status: 201, body: { packId, pinnedVersionId: null, previousVersionId: null } });
       const path = created.headers.get('location')!;
-      const pin = (versionId: string, client = tenant.as.member) =>
+      const pinVersion = (versionId: string, client = tenant.as.member) =>
         client.post(`${path}/pin`, { versionId, reason: 'r' });
-      const back = () => tenant.as.member.post(`${path}/rollback`, { reason: 'worse' });
-      expect(await back()).toMatchObject({ status: 409, body: { code: 'no_previous_version' } });
-      expect(await pin(draft)).toMatchObject({ status: 409, body: { code: 'version_not_installable' } });
-      expect((await pin(foreign)).status).toBe(404);
-      expect((await pin(newId())).status).toBe(404);
-      expect((await pin(first)).body).toMatchObject({ pinnedVersionId: first, previousVersionId: null });
-      const pinned = await pin(second);
+      const rollBackInstallation = () => tenant.as.member.post(`${path}/rollback`, { reason: 'worse' });
+      expect(await rollBackInstallation()).toMatchObject({ status: 409, body: { code: 'no_previous_version' } });
+      expect(await pinVersion(draft)).toMatchObject({ status: 409, body: { code: 'version_not_installable' } });
+      expect((await pinVersion(foreign)).status).toBe(404);
+      expect((await pinVersion(newId())).status).toBe(404);
+      expect((await pinVersion(first)).body).toMatchObject({ pinnedVersionId: first, previousVersionId: null });
+      const pinned = await pinVersion(second);
       expect(pinned.body).toMatchObject({ pinnedVersionId: second, previousVersionId: first });
-      const again = await pin(second);
+      const again = await pinVersion(second);
       expect([again.status, again.body, again.headers.get('etag')]).toEqual([
         200,
         pinned.body,
         pinned.headers.get('etag'),
       ]);
-      expect((await pin(first, tenant.as.member.with({ 'if-match': '"1"' }))).status).toBe(412);
+      expect((await pinVersion(first, tenant.as.member.with({ 'if-match': '"1"' }))).status).toBe(412);
 
       const bundle = { installationId: created.body.id, runtimeBundleId: newId(), digest: 'sha256:0' };
       const { organizationId } = tenant;
@@ -160,7 +161,7 @@ describe('versions of packs', () => {
       const waiting = await makeJob(harness.db, { ...common, bundle: { ...bundle, versionId: second } });
       await makeJob(harness.db, { ...common, bundle: { ...bundle, versionId: first } });
       await makeJob(harness.db, { ...common, status: 'completed', bundle: { ...bundle, versionId: second } });
-      const rolled = await back();
+      const rolled = await rollBackInstallation();
       expect(rolled.body).toMatchObject({
         installation: { pinnedVersionId: first, previousVersionId: second },
         queuedJobs: [waiting.id],
@@ -171,7 +172,10 @@ describe('versions of packs', () => {
         ['pin', first, second, 'r'],
         ['pin', null, first, 'r'],
       ]);
-      expect((await back()).body.installation).toMatchObject({ pinnedVersionId: second, previousVersionId: first });
+      expect((await rollBackInstallation()).body.installation).toMatchObject({
+        pinnedVersionId: second,
+        previousVersionId: first,
+      });
       const audited = await tenant.as.admin.get('/api/audit?limit=200');
       const acts = audited.body.entries.filter((entry: any) => entry.target.id === created.body.id);
       expect(acts.map(({ action }: any) => action)).toEqual([
@@ -182,14 +186,14 @@ describe('versions of packs', () => {
 
     it('a pack installation can roll back to a deprecated version, but not to an archived version', async () => {
       const old = await makeVersion(tenant, packId, ...promotionsTo['production']!);
-      const path = (await install({ versionId: old })).headers.get('location')!;
+      const path = (await createInstallation({ versionId: old })).headers.get('location')!;
       expect((await tenant.as.viewer.get(`${path}/history`)).body.history).toHaveLength(1);
       const next = await makeVersion(tenant, packId, ...promotionsTo['pilot']!);
       await tenant.as.member.post(`${path}/pin`, { versionId: next });
-      await promote(old, { stage: 'deprecated' });
+      await promoteVersion(old, { stage: 'deprecated' });
       expect((await tenant.as.member.post(`${path}/rollback`)).status).toBe(200);
       await tenant.as.member.post(`${path}/rollback`);
-      await promote(old, { stage: 'archived' });
+      await promoteVersion(old, { stage: 'archived' });
       expect(await tenant.as.member.post(`${path}/rollback`)).toMatchObject({
         status: 409,
         body: { code: 'version_not_installable' },
@@ -203,15 +207,18 @@ describe('versions of packs', () => {
     it('a pack installation has a unique name in its pack and is hidden from other organizations', async () => {
       const otherTenant = await harness.makeTenant();
       const name = newId();
-      const created = await install({ name });
-      expect(await install({ name })).toMatchObject({ status: 409, body: { code: 'conflict' } });
-      const other = (await install()).headers.get('location')!;
+      const created = await createInstallation({ name });
+      expect(await createInstallation({ name })).toMatchObject({ status: 409, body: { code: 'conflict' } });
+      const other = (await createInstallation()).headers.get('location')!;
       expect((await tenant.as.member.patch(other, { name })).status).toBe(409);
       expect((await otherTenant.as.member.post(installations, { packId, name: newId() })).status).toBe(404);
       expect((await otherTenant.as.admin.get(created.headers.get('location')!)).status).toBe(404);
       expect((await otherTenant.as.admin.get(installations)).body.installations).toEqual([]);
       const versionId = await makeVersion(tenant, packId);
-      expect(await install({ versionId })).toMatchObject({ status: 409, body: { code: 'version_not_installable' } });
+      expect(await createInstallation({ versionId })).toMatchObject({
+        status: 409,
+        body: { code: 'version_not_installable' },
+      });
     });
   });
 
@@ -245,30 +252,30 @@ describe('versions of packs', () => {
 
   it('pack versions can be compared file by file and exported to another pack', async () => {
     const id = await makePack(tenant);
-    const publish = async (files: Record<string, string>) => {
+    const publishFiles = async (files: Record<string, string>) => {
       await putDraft(tenant.as.member, id, makeBundle(files));
-      return (await tenant.as.member.post(versionsOf(id))).body;
+      return (await tenant.as.member.post(getVersionsPath(id))).body;
     };
-    const before = await publish({ 'main.py': '1', 'old.py': 'x', 'same.py': 's' });
-    const after = await publish({ 'main.py': '2', 'new.py': 'x', 'same.py': 's' });
-    const digest = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
-    const diff = await tenant.as.viewer.get(`${versionsOf(id)}/${after.versionId}/diff?from=${before.versionId}`);
+    const before = await publishFiles({ 'main.py': '1', 'old.py': 'x', 'same.py': 's' });
+    const after = await publishFiles({ 'main.py': '2', 'new.py': 'x', 'same.py': 's' });
+    const computeDigest = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+    const diff = await tenant.as.viewer.get(`${getVersionsPath(id)}/${after.versionId}/diff?from=${before.versionId}`);
     expect(diff.body).toEqual({
       added: ['new.py'],
       removed: ['old.py'],
-      changed: [{ path: 'main.py', from: digest('1'), to: digest('2') }],
+      changed: [{ path: 'main.py', from: computeDigest('1'), to: computeDigest('2') }],
     });
-    expect((await tenant.as.viewer.get(`${versionsOf(packId)}/${after.versionId}/diff?from=${newId()}`)).status).toBe(
-      404,
-    );
+    expect(
+      (await tenant.as.viewer.get(`${getVersionsPath(packId)}/${after.versionId}/diff?from=${newId()}`)).status,
+    ).toBe(404);
 
-    const exported = await fetch(`${harness.url}${versionsOf(id)}/${after.versionId}/export`, {
+    const exported = await fetch(`${harness.url}${getVersionsPath(id)}/${after.versionId}/export`, {
       headers: tenant.as.viewer.headers,
     });
     expect(exported.headers.get('content-type')).toBe('application/zip');
     const bytes = Buffer.from(await exported.arrayBuffer());
     const target = await makePack(tenant);
-    const send = async (file: Buffer, fields: Record<string, string> = {}, headers = {}) => {
+    const sendImport = async (file: Buffer, fields: Record<string, string> = {}, headers = {}) => {
       const form = new FormData();
       for (const [name, value] of Object.entries(fields)) form.set(name, value);
       form.set('file', new Blob([new Uint8Array(file)]), 'export.zip');
@@ -281,16 +288,16 @@ describe('versions of packs', () => {
     };
     const changed = Buffer.from(bytes);
     changed.write('3', changed.indexOf('main.py2') + 7);
-    expect((await send(changed)).status).toBe(422);
-    expect((await send(makeBundle({ 'main.py': '1' }).zip)).body.errors).toEqual([
+    expect((await sendImport(changed)).status).toBe(422);
+    expect((await sendImport(makeBundle({ 'main.py': '1' }).zip)).body.errors).toEqual([
       { path: 'manifest.json', reason: 'missing_in_zip' },
     ]);
     const once = { 'idempotency-key': newId() };
-    const imported = await send(bytes, {}, once);
+    const imported = await sendImport(bytes, {}, once);
     expect(imported).toMatchObject({ status: 201, body: { digest: after.digest, baseRuntimeBundleId: null } });
-    const again = await send(bytes, {}, once);
+    const again = await sendImport(bytes, {}, once);
     expect([again.headers.get('idempotency-replayed'), again.body]).toEqual(['true', imported.body]);
-    expect((await send(bytes, { baseRuntimeBundleId: newId() })).body.code).toBe('draft_head_conflict');
+    expect((await sendImport(bytes, { baseRuntimeBundleId: newId() })).body.code).toBe('draft_head_conflict');
     expect((await tenant.as.viewer.get(`/api/workflow-packs/${target}/draft`)).body.files).toEqual(
       (await tenant.as.viewer.get(`/api/workflow-packs/${id}/draft`)).body.files,
     );

@@ -9,7 +9,7 @@ const sessions = '/api/process-library/sessions';
 describe('batches that organizations reported', () => {
   let harness: Harness;
   let tenant: Tenant;
-  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+  const querySql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
@@ -19,7 +19,7 @@ describe('batches that organizations reported', () => {
   });
   afterAll(() => harness.close());
 
-  const report = (
+  const reportBatch = (
     batchSummary: object,
     rows: { claimResults?: object[]; stopEvents?: object[] } = {},
     reporter = tenant,
@@ -31,10 +31,10 @@ describe('batches that organizations reported', () => {
     );
   };
   const summarizeAll = async () => {
-    const rows = await sql('SELECT id FROM pilot_batch WHERE organization_id = $1', [tenant.organizationId]);
+    const rows = await querySql('SELECT id FROM pilot_batch WHERE organization_id = $1', [tenant.organizationId]);
     for (const { id } of rows) await harness.db.transaction('system', (tx) => summarizeSession(tx, id));
   };
-  const all = async (url: string, name: 'batches' | 'sessions') => {
+  const readAllPages = async (url: string, name: 'batches' | 'sessions') => {
     const pages: string[][] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
       const answer: Answer = await tenant.api.get(
@@ -49,7 +49,7 @@ describe('batches that organizations reported', () => {
 
   it('a pilot batch is returned as it was reported, with the cost of its job', async () => {
     const job = await makeJob(harness.db, { organizationId: tenant.organizationId, totalCostMicros: 1_234_567 });
-    await report(
+    await reportBatch(
       {
         batchId: 'a/b c?ü',
         jobId: job.id,
@@ -140,27 +140,32 @@ describe('batches that organizations reported', () => {
   });
 
   it('a pilot batch belongs to the day on which it started, else ended, else arrived, in the organization’s time zone', async () => {
-    await sql(`UPDATE organization_settings SET timezone = 'America/Chicago' WHERE organization_id = $1`, [
+    await querySql(`UPDATE organization_settings SET timezone = 'America/Chicago' WHERE organization_id = $1`, [
       tenant.organizationId,
     ]);
-    await report({
+    await reportBatch({
       batchId: 'late on the 30th',
       startedAt: '2026-01-31T05:59:59.999Z',
       finishedAt: '2026-02-01T00:00:00Z',
     });
-    await report({ batchId: 'midnight of the 31st', finishedAt: '2026-01-31T06:00:00Z' });
-    await report({ batchId: 'end of the 31st', startedAt: '2026-02-01T05:59:59.999Z' });
-    await report({ batchId: 'now' });
+    await reportBatch({ batchId: 'midnight of the 31st', finishedAt: '2026-01-31T06:00:00Z' });
+    await reportBatch({ batchId: 'end of the 31st', startedAt: '2026-02-01T05:59:59.999Z' });
+    await reportBatch({ batchId: 'now' });
     await summarizeAll();
     for (const [url, name] of [
       [batches, 'batches'],
       [sessions, 'sessions'],
     ] as const) {
-      const within = async (query: string) => (await all(`${url}?${query}`, name)).flat();
-      expect(await within('from=2026-01-31&to=2026-01-31')).toEqual(['end of the 31st', 'midnight of the 31st']);
-      expect(await within('to=2026-01-30')).toEqual(['late on the 30th']);
-      expect(await within('from=2026-02-01')).toEqual(['now']);
-      expect(await within('from=2026-01-31T05:59:59.999Z&to=2026-01-31T06:00:00Z')).toEqual(['late on the 30th']);
+      const listWithinRange = async (query: string) => (await readAllPages(`${url}?${query}`, name)).flat();
+      expect(await listWithinRange('from=2026-01-31&to=2026-01-31')).toEqual([
+        'end of the 31st',
+        'midnight of the 31st',
+      ]);
+      expect(await listWithinRange('to=2026-01-30')).toEqual(['late on the 30th']);
+      expect(await listWithinRange('from=2026-02-01')).toEqual(['now']);
+      expect(await listWithinRange('from=2026-01-31T05:59:59.999Z&to=2026-01-31T06:00:00Z')).toEqual([
+        'late on the 30th',
+      ]);
       for (const query of ['from=2026-02-30', 'to=2026-1-1', 'from=yesterday', 'to=2026-13-01']) {
         expect((await tenant.api.get(`${url}?${query}`)).status).toBe(400);
       }
@@ -171,16 +176,16 @@ describe('batches that organizations reported', () => {
     const { organizationId } = tenant;
     const job = await makeJob(harness.db, { organizationId });
     const sibling = await makeJob(harness.db, { organizationId, workflowId: job.workflowId, agentId: job.agentId });
-    await report({ batchId: 'of the job', jobId: job.id, workerKey: 'eob' });
-    await report({ batchId: 'of its sibling', jobId: sibling.id, workerKey: 'other' });
-    await report({ batchId: 'of none' });
+    await reportBatch({ batchId: 'of the job', jobId: job.id, workerKey: 'eob' });
+    await reportBatch({ batchId: 'of its sibling', jobId: sibling.id, workerKey: 'other' });
+    await reportBatch({ batchId: 'of none' });
     await summarizeAll();
-    expect((await all(`${batches}?jobId=${job.id}`, 'batches')).flat()).toEqual(['of the job']);
-    expect((await all(`${batches}?workflowId=${job.workflowId}`, 'batches')).flat()).toEqual([
+    expect((await readAllPages(`${batches}?jobId=${job.id}`, 'batches')).flat()).toEqual(['of the job']);
+    expect((await readAllPages(`${batches}?workflowId=${job.workflowId}`, 'batches')).flat()).toEqual([
       'of its sibling',
       'of the job',
     ]);
-    expect((await all(`${sessions}?workerKey=eob`, 'sessions')).flat()).toEqual(['of the job']);
+    expect((await readAllPages(`${sessions}?workerKey=eob`, 'sessions')).flat()).toEqual(['of the job']);
     const other = await harness.makeTenant();
     for (const url of [batches, sessions]) {
       expect((await other.api.get(`${url}/of%20none`)).status).toBe(404);
@@ -191,11 +196,11 @@ describe('batches that organizations reported', () => {
   });
 
   it('a pilot batch that is reported again replaces its session', async () => {
-    await report({ batchId: 'again' }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
-    const [first] = await sql('SELECT id FROM pilot_batch WHERE organization_id = $1', [tenant.organizationId]);
+    await reportBatch({ batchId: 'again' }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
+    const [first] = await querySql('SELECT id FROM pilot_batch WHERE organization_id = $1', [tenant.organizationId]);
     await summarizeAll();
     await summarizeAll();
-    await report({ batchId: 'again' });
+    await reportBatch({ batchId: 'again' });
     expect((await tenant.api.get(sessions)).body.sessions).toEqual([]);
     expect(await harness.db.transaction('system', (tx) => summarizeSession(tx, first.id))).toBe(false);
     await summarizeAll();
@@ -204,8 +209,8 @@ describe('batches that organizations reported', () => {
 
   it('a pilot batch whose job was deleted keeps its totals but is not turned into a session', async () => {
     const job = await makeJob(harness.db, { organizationId: tenant.organizationId, status: 'completed' });
-    await report({ batchId: 'orphan', jobId: job.id }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
-    await sql('DELETE FROM job WHERE id = $1', [job.id]);
+    await reportBatch({ batchId: 'orphan', jobId: job.id }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
+    await querySql('DELETE FROM job WHERE id = $1', [job.id]);
     const [batch] = (await tenant.api.get(batches)).body.batches;
     expect(batch).toMatchObject({ batchId: 'orphan', jobId: null, claims: { attempted: 1, failed: 1 } });
     expect((await tenant.api.get(`${batches}?workflowId=${job.workflowId}`)).body.batches).toHaveLength(1);
@@ -215,29 +220,29 @@ describe('batches that organizations reported', () => {
 
   describe('ten thousand batches', () => {
     const count = 10_000;
-    const fill = async () => {
+    const insertBatches = async () => {
       // Four batches have the same time, so that pages end between equal times.
-      await sql(
+      await querySql(
         `INSERT INTO pilot_batch (id, organization_id, batch_id, worker_key, occurred_at)
          SELECT gen_random_uuid(), $1, 'b' || n, 'eob', timestamptz '2026-01-01' + n / 4 * interval '1 minute'
          FROM generate_series(0, $2::int - 1) n`,
         [tenant.organizationId, count],
       );
-      await sql(
+      await querySql(
         `INSERT INTO process_library_session_summary (pilot_batch_id, organization_id, occurred_at, worker_key, headline)
          SELECT id, organization_id, occurred_at, worker_key, 'x' FROM pilot_batch WHERE organization_id = $1`,
         [tenant.organizationId],
       );
-      await sql('ANALYZE pilot_batch, process_library_session_summary').catch(() => undefined);
+      await querySql('ANALYZE pilot_batch, process_library_session_summary').catch(() => undefined);
     };
 
     it('ten thousand pilot batches are listed once each, page by page', async () => {
-      await fill();
+      await insertBatches();
       for (const [url, name] of [
         [`${batches}?limit=200`, 'batches'],
         [`${sessions}?limit=200&workerKey=eob`, 'sessions'],
       ] as const) {
-        const pages = await all(url, name);
+        const pages = await readAllPages(url, name);
         expect(pages.map(({ length }) => length)).toEqual(Array(50).fill(200));
         expect(new Set(pages.flat()).size).toBe(count);
         const order = pages.flat().map((batchId) => Math.floor(Number(batchId.slice(1)) / 4));

@@ -15,9 +15,10 @@ describe('costs', () => {
   afterAll(() => harness.close());
 
   type Run = Omit<Parameters<typeof endRun>[1], 'organizationId'>;
-  const run = (input: Run) => endRun(harness.db, { ...input, organizationId: tenant.organizationId });
-  const get = (path: string) => tenant.as.viewer.get(path);
-  const costs = async (query: string) => (await get(`/api/costs?from=2026-03-01&to=2026-03-31&${query}`)).body;
+  const endTenantRun = (input: Run) => endRun(harness.db, { ...input, organizationId: tenant.organizationId });
+  const getAsViewer = (path: string) => tenant.as.viewer.get(path);
+  const readMarchCosts = async (query: string) =>
+    (await getAsViewer(`/api/costs?from=2026-03-01&to=2026-03-31&${query}`)).body;
   interface Group {
     key: string;
     label: string;
@@ -27,7 +28,7 @@ describe('costs', () => {
 
   describe('costs of a run', () => {
     it('a run’s cost consists of its model usage, its machine time, and the remaining cost that its worker reported', async () => {
-      const { id } = await run({
+      const { id } = await endTenantRun({
         finishedAt: '2026-03-10T12:00:00Z',
         ms: 90_000,
         used: [
@@ -36,7 +37,7 @@ describe('costs', () => {
         ],
         reportedMicros: 10_000,
       });
-      const { body } = await get(`/api/jobs/${id}/cost`);
+      const { body } = await getAsViewer(`/api/jobs/${id}/cost`);
       expect(body).toEqual({
         jobId: id,
         totalUsd: 0.01,
@@ -93,7 +94,7 @@ describe('costs', () => {
           { kind: 'reported', quantity: 1, unit: 'reported', unitPriceUsd: 0.002373, amountUsd: 0.002373 },
         ],
       });
-      expect((await get(`/api/jobs/${id}`)).body.totalCostUsd).toBe(0.01);
+      expect((await getAsViewer(`/api/jobs/${id}`)).body.totalCostUsd).toBe(0.01);
     });
 
     it('a run’s cost uses its machine’s hourly price at the end of the run, or else the organization’s hourly price', async () => {
@@ -103,11 +104,15 @@ describe('costs', () => {
         providerConfig: { hourlyUsd: 1.5 },
       });
       expect(created.status).toBe(201);
-      const large = await run({ finishedAt: '2026-03-10T12:00:00Z', ms: 3_600_000, agentId: created.body.agent.id });
-      const plain = await run({ finishedAt: '2026-03-10T12:00:00Z', ms: 3_600_000 });
+      const large = await endTenantRun({
+        finishedAt: '2026-03-10T12:00:00Z',
+        ms: 3_600_000,
+        agentId: created.body.agent.id,
+      });
+      const plain = await endTenantRun({ finishedAt: '2026-03-10T12:00:00Z', ms: 3_600_000 });
       await tenant.as.admin.patch('/api/organization/settings', { hourlyComputeUsd: 9 });
       await bookCost(harness.db, plain.id);
-      const totals = [large, plain].map(async ({ id }) => (await get(`/api/jobs/${id}/cost`)).body.totalUsd);
+      const totals = [large, plain].map(async ({ id }) => (await getAsViewer(`/api/jobs/${id}/cost`)).body.totalUsd);
       expect(await Promise.all(totals)).toEqual([1.5, 0.12]);
       for (const hourlyUsd of [-1, 10_001, '1', 0.0000001, null]) {
         const bad = { name: 'Bad', provider: 'external', providerConfig: { hourlyUsd } };
@@ -117,21 +122,23 @@ describe('costs', () => {
     });
 
     it('a run’s cost is zero before it is computed, if the run never started, and if the clock was turned back', async () => {
-      const { id } = await run({ finishedAt: '2026-03-10T12:00:00Z', ms: null });
-      const { id: turned } = await run({ finishedAt: '2026-03-10T12:00:00Z', ms: -5_000 });
+      const { id } = await endTenantRun({ finishedAt: '2026-03-10T12:00:00Z', ms: null });
+      const { id: turned } = await endTenantRun({ finishedAt: '2026-03-10T12:00:00Z', ms: -5_000 });
       await harness.db.query('system', 'DELETE FROM run_cost WHERE job_id = $1', [id]);
-      expect((await get(`/api/jobs/${id}/cost`)).body).toEqual({
+      expect((await getAsViewer(`/api/jobs/${id}/cost`)).body).toEqual({
         jobId: id,
         totalUsd: 0,
         computedAt: null,
         components: [],
       });
-      expect((await get(`/api/jobs/${turned}/cost`)).body.components).toMatchObject([{ quantity: 0, amountUsd: 0 }]);
+      expect((await getAsViewer(`/api/jobs/${turned}/cost`)).body.components).toMatchObject([
+        { quantity: 0, amountUsd: 0 },
+      ]);
     });
 
     it('a run’s cost includes late usage, also while other reports book the cost concurrently', async () => {
       const finishedAt = '2026-03-10T12:00:00Z';
-      const { id } = await run({ finishedAt });
+      const { id } = await endTenantRun({ finishedAt });
       const ref = { jobId: id, organizationId: tenant.organizationId, finishedAt };
       await Promise.all(
         Array.from({ length: 8 }, async (_, at) => {
@@ -139,15 +146,15 @@ describe('costs', () => {
           await bookCost(harness.db, id);
         }),
       );
-      const { totalUsd, components } = (await get(`/api/jobs/${id}/cost`)).body;
+      const { totalUsd, components } = (await getAsViewer(`/api/jobs/${id}/cost`)).body;
       expect(totalUsd).toBe(0.008);
       expect(components).toHaveLength(4);
-      expect((await get('/api/usage?month=2026-03')).body.spendUsd).toBe(0.008);
+      expect((await getAsViewer('/api/usage?month=2026-03')).body.spendUsd).toBe(0.008);
     });
 
     it('a run’s cost is computed for tens of thousands of model usages', async () => {
       const count = chooseSize('COST_USAGES', { short: 20_000, long: 100_000 });
-      const { id } = await run({ finishedAt: '2026-03-10T12:00:00Z' });
+      const { id } = await endTenantRun({ finishedAt: '2026-03-10T12:00:00Z' });
       await harness.db.query(
         'system',
         `INSERT INTO ai_usage (job_id, step_order, seq, organization_id, provider, model, input_tokens, cost_micros)
@@ -155,7 +162,7 @@ describe('costs', () => {
         [id, tenant.organizationId, count],
       );
       await bookCost(harness.db, id);
-      const { totalUsd, components } = (await get(`/api/jobs/${id}/cost`)).body;
+      const { totalUsd, components } = (await getAsViewer(`/api/jobs/${id}/cost`)).body;
       expect(totalUsd).toBe(count / 1_000_000);
       expect(components.length).toBeLessThan(700);
     }, 30_000);
@@ -163,14 +170,14 @@ describe('costs', () => {
 
   it('costs are grouped by the day of the run’s end in the organization’s time zone', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
-    await run({ finishedAt: '2026-03-09T10:59:59.999Z', ms: 3_600_000 });
-    await run({ finishedAt: '2026-03-09T11:00:00.000Z', ms: 3_600_000 });
-    await run({ finishedAt: '2026-03-10T10:59:59.999Z', reportedMicros: 1 });
-    await run({ finishedAt: '2026-02-28T10:59:59.999Z', ms: 3_600_000 });
-    await run({ finishedAt: '2026-03-31T11:00:00.000Z', ms: 3_600_000 });
-    await run({ finishedAt: '2026-03-10T10:00:00.000Z', ms: null, used: [{ model: 'm', reportedMicros: 5 }] });
+    await endTenantRun({ finishedAt: '2026-03-09T10:59:59.999Z', ms: 3_600_000 });
+    await endTenantRun({ finishedAt: '2026-03-09T11:00:00.000Z', ms: 3_600_000 });
+    await endTenantRun({ finishedAt: '2026-03-10T10:59:59.999Z', reportedMicros: 1 });
+    await endTenantRun({ finishedAt: '2026-02-28T10:59:59.999Z', ms: 3_600_000 });
+    await endTenantRun({ finishedAt: '2026-03-31T11:00:00.000Z', ms: 3_600_000 });
+    await endTenantRun({ finishedAt: '2026-03-10T10:00:00.000Z', ms: null, used: [{ model: 'm', reportedMicros: 5 }] });
     const amounts = { aiUsd: 0, computeUsd: 0.12, reportedUsd: 0, totalUsd: 0.12 };
-    expect(await costs('groupBy=day')).toEqual({
+    expect(await readMarchCosts('groupBy=day')).toEqual({
       from: '2026-03-01',
       to: '2026-03-31',
       groupBy: 'day',
@@ -194,7 +201,7 @@ describe('costs', () => {
       agentId: agent.id,
       cronExpression: '0 6 * * *',
     });
-    await run({
+    await endTenantRun({
       ...common,
       scheduleId: created.body.id,
       used: [
@@ -202,13 +209,17 @@ describe('costs', () => {
         { model: 'b', reportedMicros: 1 },
       ],
     });
-    const deleted = await run({ ...common, used: [{ model: 'a', reportedMicros: 2 }], reportedMicros: 500_000 });
-    await run({ finishedAt: common.finishedAt, ms: 1_800_000 });
-    const before = await costs('groupBy=workflow');
+    const deleted = await endTenantRun({
+      ...common,
+      used: [{ model: 'a', reportedMicros: 2 }],
+      reportedMicros: 500_000,
+    });
+    await endTenantRun({ finishedAt: common.finishedAt, ms: 1_800_000 });
+    const before = await readMarchCosts('groupBy=workflow');
     expect((await tenant.as.member.delete(`/api/jobs/${deleted.id}`)).status).toBe(204);
-    expect(await costs('groupBy=workflow')).toEqual(before);
+    expect(await readMarchCosts('groupBy=workflow')).toEqual(before);
     const readGroups = async (by: string) => {
-      const { groups, totalUsd } = await costs(`groupBy=${by}`);
+      const { groups, totalUsd } = await readMarchCosts(`groupBy=${by}`);
       const sum = groups.reduce((micros: number, group: Group) => micros + Math.round(group.totalUsd * 1e6), 0);
       expect([by, totalUsd, sum]).toEqual([by, 0.680008, 680_008]);
       return groups.map(({ key, label, runs, totalUsd: usd }: Group) => [key, label, runs, usd]);
@@ -225,7 +236,7 @@ describe('costs', () => {
       ['acme/A', 'acme/A', 2, 0.000009],
       ['acme/b', 'acme/b', 1, 0.000001],
     ]);
-    const csv = await get('/api/costs/export?from=2026-03-01&to=2026-03-31&groupBy=workflow');
+    const csv = await getAsViewer('/api/costs/export?from=2026-03-01&to=2026-03-31&groupBy=workflow');
     expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(csv.text.split('\r\n').slice(0, 2)).toEqual([
       'key,label,runs,aiUsd,computeUsd,reportedUsd,totalUsd',
@@ -237,7 +248,7 @@ describe('costs', () => {
   });
 
   it('costs of the last thirty days are returned if no range is requested', async () => {
-    const { from, to } = (await get('/api/costs')).body;
+    const { from, to } = (await getAsViewer('/api/costs')).body;
     expect((Date.parse(to) - Date.parse(from)) / 86_400_000).toBe(29);
   });
 
@@ -249,7 +260,7 @@ describe('costs', () => {
     ['groupBy', 'groupBy=month'],
   ])('a request for costs with an invalid %s is refused', async (field, query) => {
     for (const path of ['/api/costs', '/api/costs/export']) {
-      const answer = await get(`${path}?${query}`);
+      const answer = await getAsViewer(`${path}?${query}`);
       expect([answer.status, answer.body.errors[0].field]).toEqual([400, field]);
     }
   });

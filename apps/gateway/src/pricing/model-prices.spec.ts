@@ -17,30 +17,33 @@ describe('prices of models', () => {
   afterAll(() => harness.close());
 
   const path = '/api/organization/model-prices';
-  const price = (model: string, inputUsdPerMillion: number, from = '2026-01-01', outputUsdPerMillion = 0) => ({
+  const buildPrice = (model: string, inputUsdPerMillion: number, from = '2026-01-01', outputUsdPerMillion = 0) => ({
     provider: 'acme',
     model,
     inputUsdPerMillion,
     outputUsdPerMillion,
     from,
   });
-  const put = (...prices: object[]) => tenant.as.admin.put(path, { prices });
+  const putPrices = (...prices: object[]) => tenant.as.admin.put(path, { prices });
   /** Recomputes costs as the metering app does. */
-  const recompute = (id: string) =>
+  const recomputeAllCosts = (id: string) =>
     recomputeCosts(harness.db, id, (tx, jobId) => bookJobCost(tx, jobId, { reprice: true }));
-  const costOf = async (jobId: string) => (await tenant.as.viewer.get(`/api/jobs/${jobId}/cost`)).body;
-  const run = (finishedAt: string, ...used: Parameters<typeof insertUsage>[2]) =>
+  const readJobCost = async (jobId: string) => (await tenant.as.viewer.get(`/api/jobs/${jobId}/cost`)).body;
+  const endRunWithUsage = (finishedAt: string, ...used: Parameters<typeof insertUsage>[2]) =>
     endRun(harness.db, { organizationId: tenant.organizationId, finishedAt, used });
 
   it('an organization’s own model prices apply before the default ones, and are replaced as a whole', async () => {
     const before = (await tenant.as.viewer.get(path)).body.prices;
     expect(before.length).toBeGreaterThan(20);
     expect(before.every(({ source }: { source: string }) => source === 'default')).toBe(true);
-    const first = await put(price('m1', 2), price('m2', 0.000001, '2026-02-28'));
+    const first = await putPrices(buildPrice('m1', 2), buildPrice('m2', 0.000001, '2026-02-28'));
     expect([first.status, first.body.prices.length]).toEqual([200, before.length + 2]);
-    expect((await put(price('m3', 1))).body.prices[0]).toEqual({ ...price('m3', 1), source: 'organization' });
+    expect((await putPrices(buildPrice('m3', 1))).body.prices[0]).toEqual({
+      ...buildPrice('m3', 1),
+      source: 'organization',
+    });
     expect((await tenant.as.viewer.get(path)).body.prices).toEqual([
-      { ...price('m3', 1), source: 'organization' },
+      { ...buildPrice('m3', 1), source: 'organization' },
       ...before,
     ]);
     const otherTenant = await harness.makeTenant();
@@ -53,8 +56,8 @@ describe('prices of models', () => {
   });
 
   it('if several lists of model prices are saved concurrently, one of the lists is stored completely', async () => {
-    const lists = [1, 2, 3, 4].map((usd) => Array.from({ length: 50 }, (_, at) => price(`m${at}`, usd)));
-    const answers = await Promise.all(lists.map((list) => put(...list)));
+    const lists = [1, 2, 3, 4].map((usd) => Array.from({ length: 50 }, (_, at) => buildPrice(`m${at}`, usd)));
+    const answers = await Promise.all(lists.map((list) => putPrices(...list)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     const own = (await tenant.as.viewer.get(path)).body.prices.filter(
       (each: { source: string }) => each.source !== 'default',
@@ -70,9 +73,12 @@ describe('prices of models', () => {
     ] as const) {
       const before = await client.get(url);
       const read = before.headers.get('etag')!;
-      const replace = (ifMatch: string, ...prices: object[]) =>
+      const replacePrices = (ifMatch: string, ...prices: object[]) =>
         client.with({ 'if-match': ifMatch }).put(url, { prices });
-      const both = await Promise.all([replace(read, price('mine', 1)), replace(read, price('theirs', 2))]);
+      const both = await Promise.all([
+        replacePrices(read, buildPrice('mine', 1)),
+        replacePrices(read, buildPrice('theirs', 2)),
+      ]);
       expect(both.map(({ status }) => status).sort()).toEqual([200, 412]);
       const [first, stale] = both.sort((a, b) => a.status - b.status);
       expect([stale!.body.code, stale!.headers.get('etag')]).toEqual([
@@ -81,53 +87,57 @@ describe('prices of models', () => {
       ]);
       const stored = await client.get(url);
       expect([stored.body, stored.headers.get('etag')]).toEqual([first!.body, first!.headers.get('etag')]);
-      expect((await replace(stored.headers.get('etag')!, price('next', 3))).status).toBe(200);
+      expect((await replacePrices(stored.headers.get('etag')!, buildPrice('next', 3))).status).toBe(200);
       const former = before.body.prices.filter((each: { source: string }) => each.source === source);
       const prices = former.map(({ source: _, ...each }: { source: string }) => each);
-      expect((await replace('*', ...prices)).headers.get('etag')).toBe(read);
+      expect((await replacePrices('*', ...prices)).headers.get('etag')).toBe(read);
     }
   });
 
   it.each<[string, object]>([
-    ['prices.0.inputUsdPerMillion', price('m', -1)],
-    ['prices.0.inputUsdPerMillion', price('m', 10_001)],
-    ['prices.0.inputUsdPerMillion', price('m', 0.0000001)],
-    ['prices.0.inputUsdPerMillion', { ...price('m', 1), inputUsdPerMillion: '1' }],
-    ['prices.0.from', price('m', 1, '2026-02-29')],
-    ['prices.0.from', price('m', 1, '2026-01-01T00:00:00Z')],
-    ['prices.0.model', price('', 1)],
-    ['prices.0.model', price('m'.repeat(201), 1)],
-    ['prices.0.source', { ...price('m', 1), source: 'default' }],
+    ['prices.0.inputUsdPerMillion', buildPrice('m', -1)],
+    ['prices.0.inputUsdPerMillion', buildPrice('m', 10_001)],
+    ['prices.0.inputUsdPerMillion', buildPrice('m', 0.0000001)],
+    ['prices.0.inputUsdPerMillion', { ...buildPrice('m', 1), inputUsdPerMillion: '1' }],
+    ['prices.0.from', buildPrice('m', 1, '2026-02-29')],
+    ['prices.0.from', buildPrice('m', 1, '2026-01-01T00:00:00Z')],
+    ['prices.0.model', buildPrice('', 1)],
+    ['prices.0.model', buildPrice('m'.repeat(201), 1)],
+    ['prices.0.source', { ...buildPrice('m', 1), source: 'default' }],
   ])('model prices with an invalid %s are refused and change nothing', async (field, bad) => {
-    await put(price('kept', 1));
-    const answer = await put(bad);
+    await putPrices(buildPrice('kept', 1));
+    const answer = await putPrices(bad);
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, field]);
     expect((await tenant.as.viewer.get(path)).body.prices[0].model).toBe('kept');
   });
 
   it('two prices that start on the same day are refused if their model names differ only in case', async () => {
-    const answer = await put(price('GPT', 1), price('gpt', 2));
+    const answer = await putPrices(buildPrice('GPT', 1), buildPrice('gpt', 2));
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, 'prices.1']);
   });
 
   it('a list of too many model prices, or with half a surrogate pair in a name, is refused', async () => {
-    expect((await put(...Array.from({ length: 2001 }, (_, at) => price(`m${at}`, 1)))).status).toBe(400);
-    expect((await put(...Array.from({ length: 100_000 }, () => ({})))).status).toBe(400);
-    expect((await put(price('\ud800', 1))).status).toBe(400);
-    expect((await put(price('🦷', 1))).status).toBe(200);
+    expect((await putPrices(...Array.from({ length: 2001 }, (_, at) => buildPrice(`m${at}`, 1)))).status).toBe(400);
+    expect((await putPrices(...Array.from({ length: 100_000 }, () => ({})))).status).toBe(400);
+    expect((await putPrices(buildPrice('\ud800', 1))).status).toBe(400);
+    expect((await putPrices(buildPrice('🦷', 1))).status).toBe(200);
   });
 
   it('model usage is charged the newest price of its model that starts by its UTC day, ignoring case in the model’s name', async () => {
-    await put(price('M', 1, '2026-03-01'), price('m', 2, '2026-03-10'), price('m', 4, '2026-04-01'));
-    const used = (at: string) => ({ provider: 'Acme', model: 'm', input: 1_000_000, at });
-    const { id } = await run(
-      '2026-03-10T00:00:01Z',
-      used('2026-02-28T23:59:59.999Z'),
-      used('2026-03-01T00:00:00.000Z'),
-      used('2026-03-09T23:59:59.999Z'),
-      used('2026-03-10T00:00:00.000Z'),
+    await putPrices(
+      buildPrice('M', 1, '2026-03-01'),
+      buildPrice('m', 2, '2026-03-10'),
+      buildPrice('m', 4, '2026-04-01'),
     );
-    const { components, totalUsd } = await costOf(id);
+    const buildUsageAt = (at: string) => ({ provider: 'Acme', model: 'm', input: 1_000_000, at });
+    const { id } = await endRunWithUsage(
+      '2026-03-10T00:00:01Z',
+      buildUsageAt('2026-02-28T23:59:59.999Z'),
+      buildUsageAt('2026-03-01T00:00:00.000Z'),
+      buildUsageAt('2026-03-09T23:59:59.999Z'),
+      buildUsageAt('2026-03-10T00:00:00.000Z'),
+    );
+    const { components, totalUsd } = await readJobCost(id);
     expect(totalUsd).toBe(4);
     expect(components.filter(({ unit }: { unit: string }) => unit === 'input_token')).toEqual([
       // If two prices apply within a run, the component shows the average price of a token.
@@ -154,14 +164,18 @@ describe('prices of models', () => {
   });
 
   it('a later model price does not apply to ended runs, even with late usage, until they are recomputed', async () => {
-    await put(price('m', 1));
+    await putPrices(buildPrice('m', 1));
     const finishedAt = '2026-03-10T12:00:00Z';
-    const { id } = await run(finishedAt, { model: 'm', input: 1_000_000 }, { model: 'free', input: 1_000_000 });
-    await put(price('m', 5), price('free', 7));
+    const { id } = await endRunWithUsage(
+      finishedAt,
+      { model: 'm', input: 1_000_000 },
+      { model: 'free', input: 1_000_000 },
+    );
+    await putPrices(buildPrice('m', 5), buildPrice('free', 7));
     const ref = { jobId: id, organizationId: tenant.organizationId, finishedAt };
     await insertUsage(harness.db, ref, [{ model: 'm', input: 1_000_000 }], 10);
     await bookCost(harness.db, id);
-    expect((await costOf(id)).totalUsd).toBe(2);
+    expect((await readJobCost(id)).totalUsd).toBe(2);
 
     const otherTenant = await harness.makeTenant();
     const other = await endRun(harness.db, {
@@ -171,12 +185,12 @@ describe('prices of models', () => {
     });
     const requested = await tenant.as.admin.post(`${path}/recompute`, { from: '2026-03-10', to: '2026-03-10' });
     expect([requested.status, requested.body.status]).toEqual([202, 'running']);
-    await recompute(requested.body.recomputeId);
-    expect((await costOf(id)).totalUsd).toBe(17);
+    await recomputeAllCosts(requested.body.recomputeId);
+    expect((await readJobCost(id)).totalUsd).toBe(17);
     const done = await tenant.as.viewer.get(requested.headers.get('location')!);
     expect(done.body).toMatchObject({ status: 'done', runs: 1, changed: 1 });
     // A second message for the same recompute changes nothing.
-    await recompute(requested.body.recomputeId);
+    await recomputeAllCosts(requested.body.recomputeId);
     expect((await tenant.as.viewer.get(requested.headers.get('location')!)).body).toEqual(done.body);
     expect((await otherTenant.as.viewer.get(`/api/jobs/${other.id}/cost`)).body.totalUsd).toBe(0.000005);
     const usage = (await tenant.as.viewer.get('/api/usage?month=2026-03')).body;
@@ -191,14 +205,16 @@ describe('prices of models', () => {
   it('a recompute of costs covers only runs of the requested days in the organization’s time zone', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'America/Chicago' });
     const used = { model: 'm', input: 1_000_000, at: '2026-03-10T00:00:00Z' };
-    const before = await run('2026-03-10T04:59:59Z', used);
-    const first = await run('2026-03-10T05:00:00Z', used);
-    const last = await run('2026-03-11T04:59:59Z', used);
-    const after = await run('2026-03-11T05:00:00Z', used);
-    await put(price('m', 1));
+    const before = await endRunWithUsage('2026-03-10T04:59:59Z', used);
+    const first = await endRunWithUsage('2026-03-10T05:00:00Z', used);
+    const last = await endRunWithUsage('2026-03-11T04:59:59Z', used);
+    const after = await endRunWithUsage('2026-03-11T05:00:00Z', used);
+    await putPrices(buildPrice('m', 1));
     const { body } = await tenant.as.admin.post(`${path}/recompute`, { from: '2026-03-10', to: '2026-03-10' });
-    await recompute(body.recomputeId);
-    const totals = await Promise.all([before, first, last, after].map(async ({ id }) => (await costOf(id)).totalUsd));
+    await recomputeAllCosts(body.recomputeId);
+    const totals = await Promise.all(
+      [before, first, last, after].map(async ({ id }) => (await readJobCost(id)).totalUsd),
+    );
     expect(totals).toEqual([0, 1, 1, 0]);
   });
 
@@ -214,14 +230,14 @@ describe('prices of models', () => {
   it('a super_admin can replace the default model prices, also by an empty list', async () => {
     const admin = '/api/admin/model-prices';
     const shipped = (await tenant.as.super_admin.get(admin)).body.prices;
-    const replaced = await tenant.as.super_admin.put(admin, { prices: [price('m', 3)] });
-    expect(replaced.body.prices).toEqual([{ ...price('m', 3), source: 'default' }]);
-    const { id } = await run(
+    const replaced = await tenant.as.super_admin.put(admin, { prices: [buildPrice('m', 3)] });
+    expect(replaced.body.prices).toEqual([{ ...buildPrice('m', 3), source: 'default' }]);
+    const { id } = await endRunWithUsage(
       '2026-03-10T12:00:00Z',
       { model: 'm', input: 1_000_000 },
       { provider: 'openai', model: 'gpt-4.1', input: 1 },
     );
-    expect((await costOf(id)).totalUsd).toBe(3);
+    expect((await readJobCost(id)).totalUsd).toBe(3);
     await tenant.as.super_admin.put(admin, { prices: [] });
     expect((await tenant.as.viewer.get(path)).body.prices).toEqual([]);
     expect((await tenant.as.admin.put(admin, { prices: [] })).status).toBe(403);

@@ -76,14 +76,14 @@ describe('executing schedules', () => {
   it('a dry run of schedules changes nothing', async () => {
     const id = await fixture.createSchedule();
     fixture.clock.set('2026-03-02T09:07:30.000Z');
-    const state = async () => [
+    const readScheduleState = async () => [
       await fixture.queryRows('SELECT * FROM schedule WHERE id = $1', id),
       await fixture.queryRows('SELECT count(*) FROM schedule_run'),
       await fixture.queryRows('SELECT count(*) FROM job'),
       await fixture.queryRows('SELECT count(*) FROM audit_entry'),
       await fixture.queryRows('SELECT count(*) FROM outbox'),
     ];
-    const before = await state();
+    const before = await readScheduleState();
     const launched = [{ scheduleId: id, jobId: null, nominalAt: '2026-03-02T09:05:00.000Z' }];
     expect(await fixture.executeSchedules({ dryRun: true })).toMatchObject({ dryRun: true, scanned: 1, launched });
     expect(await fixture.executeSchedules({ dryRun: true, scheduleId: id })).toMatchObject({ launched });
@@ -91,7 +91,7 @@ describe('executing schedules', () => {
       dryRun: true,
       launched: [{ scheduleId: id, jobId: null }],
     });
-    expect(await state()).toEqual(before);
+    expect(await readScheduleState()).toEqual(before);
   });
 
   it('a forced schedule launches a job each time and keeps its timetable', async () => {
@@ -200,17 +200,17 @@ describe('executing schedules', () => {
     await fixture.updateSetting('vm_auto_wake_on_job = false');
     fixture.clock.set('2026-03-02T09:05:10.000Z');
     expect(await fixture.executeSchedules()).toMatchObject({ skipped: [{ reason: 'agent_not_ready' }] });
-    const events = () =>
+    const readLifecycleEvents = () =>
       fixture.queryRows(
         `SELECT data->>'eventType' AS type, source FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle'
          ORDER BY seq`,
         asleep,
       );
-    expect(await events()).toEqual([{ type: 'wake_blocked', source: 'schedule' }]);
+    expect(await readLifecycleEvents()).toEqual([{ type: 'wake_blocked', source: 'schedule' }]);
     expect(await fixture.executeSchedules({ scheduleId: id, force: true })).toMatchObject({
       launched: [{ scheduleId: id }],
     });
-    expect((await events()).map(({ type }: any) => type)).toEqual(['wake_blocked', 'wake_requested']);
+    expect((await readLifecycleEvents()).map(({ type }: any) => type)).toEqual(['wake_blocked', 'wake_requested']);
     await fixture.queryRows(`UPDATE agent SET status = 'stopped' WHERE id = $1`, asleep);
     await fixture.updateSetting('vm_auto_wake_on_job = true');
     fixture.clock.set('2026-03-02T09:10:10.000Z');

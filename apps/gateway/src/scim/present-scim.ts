@@ -87,7 +87,7 @@ function splitNames(text = ''): string[] {
 }
 
 export function readPage({ startIndex = 1, count = 100 }: ScimListQuery): ScimPage {
-  // RFC 7644 treats smaller numbers as 1 and 0.
+  // RFC 7644 treats a startIndex below 1 as 1, and a count below 0 as 0.
   return { offset: Math.max(startIndex, 1) - 1, limit: Math.min(Math.max(count, 0), maxScimResults) };
 }
 

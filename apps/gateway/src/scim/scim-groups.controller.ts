@@ -30,7 +30,7 @@ import {
 import { Database } from '@muster/database';
 import { buildList, excludesMembers, getScimAddress, presentGroup, readPage, selectAttributes } from './present-scim';
 
-/** Groups of an identity provider, which give roles to their members (RFC 7644). */
+/** Groups of an identity provider, which assign roles to their members (RFC 7644). */
 @ApiTags('SCIM')
 @Controller('/api/scim/v2/Groups')
 export class ScimGroupsController {

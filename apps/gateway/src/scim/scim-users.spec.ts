@@ -12,7 +12,7 @@ import {
   waitFor,
 } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { entraUser, groupsPath, oktaUser, patchOf, startProvider, usersPath, withToken } from './scim.harness';
+import { makeEntraUser, groupsPath, makeOktaUser, toPatch, startProvider, usersPath, makeClient } from './scim.harness';
 
 describe('users that an identity provider manages', () => {
   let harness: Harness;
@@ -20,7 +20,7 @@ describe('users that an identity provider manages', () => {
   let other: Tenant;
   let scim: HttpClient;
   let count = 0;
-  const newAddress = () => `user${(count += 1)}@scim-${process.pid}.test`;
+  const makeEmail = () => `user${(count += 1)}@scim-${process.pid}.test`;
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
@@ -30,14 +30,14 @@ describe('users that an identity provider manages', () => {
   });
   afterAll(() => harness.close());
 
-  const create = async (body: object) => {
+  const createUser = async (body: object) => {
     const answer = await scim.post(usersPath, body);
     expect([answer.status, answer.text]).toEqual([201, expect.any(String)]);
     expect(answer.headers.get('location')).toBe(answer.body.meta.location);
     return answer.body;
   };
-  const accountOf = async (id: string) => (await tenant.as.admin.get(`/api/users/${id}`)).body;
-  const filterBy = (name: string, value: string) =>
+  const readAccount = async (id: string) => (await tenant.as.admin.get(`/api/users/${id}`)).body;
+  const buildFilter = (name: string, value: string) =>
     `${usersPath}?filter=${encodeURIComponent(`${name} eq "${value}"`)}`;
   const expectError = (answer: Answer, status: number, scimType?: string) => {
     const type = 'application/scim+json; charset=utf-8';
@@ -51,8 +51,8 @@ describe('users that an identity provider manages', () => {
   };
 
   it('a user that Okta creates is a viewer without a known password, and is found by the address in any case', async () => {
-    const address = newAddress();
-    const created = await create(oktaUser(address.toUpperCase()));
+    const address = makeEmail();
+    const created = await createUser(makeOktaUser(address.toUpperCase()));
     expect(created).toEqual({
       schemas: [scimSchemas.user],
       id: expect.any(String),
@@ -70,7 +70,7 @@ describe('users that an identity provider manages', () => {
         location: expect.stringMatching(new RegExp(`^http.*/api/scim/v2/Users/${created.id}$`)),
       },
     });
-    expect(await accountOf(created.id)).toMatchObject({ email: address, role: 'viewer', disabled: false });
+    expect(await readAccount(created.id)).toMatchObject({ email: address, role: 'viewer', disabled: false });
     expect((await harness.http.post('/api/auth/login', { email: address, password: '1mz050nq' })).status).toBe(401);
     for (const [name, value] of [
       ['userName', address.toUpperCase()],
@@ -79,7 +79,7 @@ describe('users that an identity provider manages', () => {
       ['externalId', '00ujl29u0le5T6Aj10h7'],
       ['id', created.id],
     ] as const) {
-      const { status, body } = await scim.get(filterBy(name, value));
+      const { status, body } = await scim.get(buildFilter(name, value));
       expect([name, status, body]).toEqual([
         name,
         200,
@@ -90,16 +90,16 @@ describe('users that an identity provider manages', () => {
     expect(entry).toMatchObject({ action: 'user.create', actor: { kind: 'system', id: 'scim' } });
   });
 
-  it('a user that nobody has is an empty list, and the address of another organization is taken', async () => {
-    const none = (await scim.get(filterBy('userName', 'nobody@nowhere.test'))).body;
+  it('a SCIM search without a match returns an empty list, and an address with an account cannot be used again', async () => {
+    const none = (await scim.get(buildFilter('userName', 'nobody@nowhere.test'))).body;
     expect([none.totalResults, none.Resources]).toEqual([0, []]);
-    const taken = newAddress();
+    const taken = makeEmail();
     await makeUser(harness.db, { organizationId: other.organizationId, role: 'admin', email: taken });
-    expectError(await scim.post(usersPath, oktaUser(taken)), 409, 'uniqueness');
-    const own = await create(oktaUser(newAddress()));
-    expectError(await scim.post(usersPath, oktaUser(own.userName)), 409, 'uniqueness');
-    expectError(await scim.put(`${usersPath}/${own.id}`, oktaUser(taken)), 409, 'uniqueness');
-    expect((await accountOf(own.id)).email).toBe(own.userName);
+    expectError(await scim.post(usersPath, makeOktaUser(taken)), 409, 'uniqueness');
+    const own = await createUser(makeOktaUser(makeEmail()));
+    expectError(await scim.post(usersPath, makeOktaUser(own.userName)), 409, 'uniqueness');
+    expectError(await scim.put(`${usersPath}/${own.id}`, makeOktaUser(taken)), 409, 'uniqueness');
+    expect((await readAccount(own.id)).email).toBe(own.userName);
   });
 
   it.each([
@@ -110,33 +110,33 @@ describe('users that an identity provider manages', () => {
       { op: 'replace', path: `${scimSchemas.user}:active`, value: false },
       { op: 'replace', value: { [`${scimSchemas.user}:active`]: true } },
     ],
-  ])('a user that %s deactivates is signed out and can return', async (_, off, on) => {
+  ])('a user whom the provider deactivates as %s is signed out, and can return', async (_, off, on) => {
     const user = await makeUser(harness.db, { organizationId: tenant.organizationId, role: 'member' });
     const session = await harness.http.signIn(user.email, testPassword);
     expect((await session.get('/api/auth/me')).status).toBe(200);
-    const disabled = await scim.patch(`${usersPath}/${user.id}`, patchOf(off));
+    const disabled = await scim.patch(`${usersPath}/${user.id}`, toPatch(off));
     expect([disabled.status, disabled.body.active]).toEqual([200, false]);
     await waitFor('the end of the session', async () => (await session.get('/api/auth/me')).status === 401);
     expect((await harness.http.post('/api/auth/login', { email: user.email, password: testPassword })).status).toBe(
       401,
     );
-    const enabled = await scim.patch(`${usersPath}/${user.id}`, patchOf(on));
+    const enabled = await scim.patch(`${usersPath}/${user.id}`, toPatch(on));
     expect([enabled.status, enabled.body.active]).toEqual([200, true]);
     expect((await session.get('/api/auth/me')).status).toBe(401);
     expect((await harness.http.signIn(user.email, testPassword)).headers['cookie']).toBeDefined();
-    expect(await accountOf(user.id)).toMatchObject({ role: 'member', disabled: false });
+    expect(await readAccount(user.id)).toMatchObject({ role: 'member', disabled: false });
     const actions = (await tenant.as.admin.get(`/api/audit?targetId=${user.id}`)).body.entries.map(
       ({ action }: { action: string }) => action,
     );
     expect(actions).toEqual(['user.update', 'user.disable']);
   });
 
-  it('names, the external id and the address can be changed, and attributes that are not stored are ignored', async () => {
-    const { id } = await create(entraUser(newAddress()));
-    const address = newAddress();
+  it('SCIM can change the names, external id and address of a user, and ignores attributes that are not stored', async () => {
+    const { id } = await createUser(makeEntraUser(makeEmail()));
+    const address = makeEmail();
     const changed = await scim.patch(
       `${usersPath}/${id}`,
-      patchOf(
+      toPatch(
         { op: 'Replace', path: 'name.givenName', value: 'Samira' },
         { op: 'Replace', path: 'userName', value: address },
         { op: 'Add', path: 'emails[type eq "work"].value', value: 'else@where.test' },
@@ -161,7 +161,7 @@ describe('users that an identity provider manages', () => {
     expect((await scim.get(`${usersPath}/${id}?excludedAttributes=emails,groups`)).body).not.toHaveProperty('emails');
   });
 
-  it('a new address ends the links that were mailed to the old one', async () => {
+  it('a new address of a user invalidates the links that were mailed to the old address', async () => {
     const user = await makeUser(harness.db, { organizationId: tenant.organizationId, role: 'member' });
     const { organizationId } = tenant;
     await harness.db.query(
@@ -173,11 +173,11 @@ describe('users that an identity provider manages', () => {
     const countLinks = async () =>
       (await harness.db.query('system', 'SELECT 1 FROM account_link WHERE user_id = $1', [user.id])).length;
     expect(await countLinks()).toBe(1);
-    await scim.patch(`${usersPath}/${user.id}`, patchOf({ op: 'replace', path: 'userName', value: newAddress() }));
+    await scim.patch(`${usersPath}/${user.id}`, toPatch({ op: 'replace', path: 'userName', value: makeEmail() }));
     expect(await countLinks()).toBe(0);
   });
 
-  it('a deleted user is hidden from the provider and disabled, and returns without password and factors', async () => {
+  it('a user that the provider deletes is hidden and disabled, and returns without a password and a second factor', async () => {
     const user = await makeUser(harness.db, { organizationId: tenant.organizationId, role: 'admin' });
     const session = await harness.http.signIn(user.email, testPassword);
     const { secret } = (await session.post('/api/auth/totp')).body;
@@ -188,18 +188,18 @@ describe('users that an identity provider manages', () => {
     await waitFor('the end of the session', async () => (await session.get('/api/auth/me')).status === 401);
     expectError(await scim.get(path), 404);
     expectError(await scim.delete(path), 404);
-    expectError(await scim.patch(path, patchOf({ op: 'replace', value: { active: true } })), 404);
-    expect((await scim.get(filterBy('userName', user.email))).body.totalResults).toBe(0);
-    expect(await accountOf(user.id)).toMatchObject({ disabled: true });
-    const again = await create(oktaUser(user.email));
+    expectError(await scim.patch(path, toPatch({ op: 'replace', value: { active: true } })), 404);
+    expect((await scim.get(buildFilter('userName', user.email))).body.totalResults).toBe(0);
+    expect(await readAccount(user.id)).toMatchObject({ disabled: true });
+    const again = await createUser(makeOktaUser(user.email));
     expect(again.id).toBe(user.id);
-    expect(await accountOf(user.id)).toMatchObject({ disabled: false, role: 'viewer', secondFactorSince: null });
+    expect(await readAccount(user.id)).toMatchObject({ disabled: false, role: 'viewer', secondFactorSince: null });
     expect((await harness.http.post('/api/auth/login', { email: user.email, password: testPassword })).status).toBe(
       401,
     );
   });
 
-  it('all users of the organization are listed by pages, and none of another organization', async () => {
+  it('the SCIM list of users contains all users of the organization page by page, and none of another organization', async () => {
     const own = await harness.makeTenant();
     const provider = await startProvider(harness.http, own);
     const all = (await provider.get(usersPath)).body;
@@ -215,16 +215,16 @@ describe('users that an identity provider manages', () => {
     const foreign = (await tenant.as.admin.get('/api/users')).body.users[0].id;
     for (const path of [`${usersPath}/${foreign}`, `${usersPath}/${newId()}`, `${usersPath}/nonsense`]) {
       expectError(await provider.get(path), 404);
-      expectError(await provider.put(path, oktaUser(newAddress())), 404);
+      expectError(await provider.put(path, makeOktaUser(makeEmail())), 404);
       expectError(await provider.delete(path), 404);
     }
   });
 
-  it('the last admin and super_admins cannot be disabled', async () => {
+  it('SCIM cannot disable the last admin or super_admins', async () => {
     const own = await harness.makeTenant();
     const provider = await startProvider(harness.http, own);
     const users = (await own.as.admin.get('/api/users')).body.users as { id: string; role: string }[];
-    const off = patchOf({ op: 'replace', value: { active: false } });
+    const off = toPatch({ op: 'replace', value: { active: false } });
     const superAdmin = users.find(({ role }) => role === 'super_admin')!;
     expectError(await provider.patch(`${usersPath}/${superAdmin.id}`, off), 403);
     expectError(await provider.delete(`${usersPath}/${superAdmin.id}`), 403);
@@ -242,25 +242,25 @@ describe('users that an identity provider manages', () => {
     ['POST', '', { userName: 'a@b.test', name: 'Dana' }, 'invalidValue'],
     ['POST', '', '{"userName":', 'invalidSyntax'],
     ['PATCH', 'own', { Operations: [] }, 'invalidValue'],
-    ['PATCH', 'own', patchOf({ op: 'move', path: 'active', value: true }), 'invalidSyntax'],
-    ['PATCH', 'own', patchOf({ op: 'replace', path: 'a b', value: true }), 'invalidPath'],
-    ['PATCH', 'own', patchOf({ op: 'remove' }), 'noTarget'],
-    ['PATCH', 'own', patchOf({ op: 'remove', path: 'userName' }), 'mutability'],
-    ['PATCH', 'own', patchOf({ op: 'replace', value: true }), 'invalidSyntax'],
-    ['PATCH', 'own', patchOf({ op: 'replace', value: { active: false } }, { op: 'x', value: {} }), 'invalidSyntax'],
+    ['PATCH', 'own', toPatch({ op: 'move', path: 'active', value: true }), 'invalidSyntax'],
+    ['PATCH', 'own', toPatch({ op: 'replace', path: 'a b', value: true }), 'invalidPath'],
+    ['PATCH', 'own', toPatch({ op: 'remove' }), 'noTarget'],
+    ['PATCH', 'own', toPatch({ op: 'remove', path: 'userName' }), 'mutability'],
+    ['PATCH', 'own', toPatch({ op: 'replace', value: true }), 'invalidSyntax'],
+    ['PATCH', 'own', toPatch({ op: 'replace', value: { active: false } }, { op: 'x', value: {} }), 'invalidSyntax'],
     ['GET', '?filter=userName+co+"a"', undefined, 'invalidFilter'],
     ['GET', '?filter=password+eq+"a"', undefined, 'invalidFilter'],
     ['GET', '?filter=userName+eq+"a"+or+id+eq+"b"', undefined, 'invalidFilter'],
     ['GET', '?count=many', undefined, 'invalidValue'],
-  ])('%s %s with %j is refused and changes nothing', async (method, path, body, scimType) => {
-    const own = path === 'own' ? await create(oktaUser(newAddress())) : null;
+  ])('the SCIM request %s %s with %j is refused and changes nothing', async (method, path, body, scimType) => {
+    const own = path === 'own' ? await createUser(makeOktaUser(makeEmail())) : null;
     const before = (await scim.get(usersPath)).body;
     const target = own ? `${usersPath}/${own.id}` : `${usersPath}${path}`;
     expectError(await scim.send(method, target, body), 400, scimType);
     expect((await scim.get(usersPath)).body).toEqual(before);
   });
 
-  it('only the current token of the organization is accepted', async () => {
+  it('only the current SCIM token of the organization is accepted', async () => {
     const own = await harness.makeTenant();
     const { admin, member } = own.as;
     expect((await admin.get('/api/organization/scim')).body).toEqual({
@@ -269,18 +269,18 @@ describe('users that an identity provider manages', () => {
     });
     expect((await member.post('/api/organization/scim-token')).status).toBe(403);
     expect((await own.api.post('/api/organization/scim-token')).status).toBe(403);
-    const token = async () => (await admin.post('/api/organization/scim-token')).body.token as string;
-    const [first, second] = [await token(), await token()];
-    const statusWith = async (sent: string) => (await withToken(harness.http, sent).get(usersPath)).status;
-    expect([await statusWith(first), await statusWith(second)]).toEqual([401, 200]);
+    const makeToken = async () => (await admin.post('/api/organization/scim-token')).body.token as string;
+    const [first, second] = [await makeToken(), await makeToken()];
+    const getStatus = async (sent: string) => (await makeClient(harness.http, sent).get(usersPath)).status;
+    expect([await getStatus(first), await getStatus(second)]).toEqual([401, 200]);
     const wrong = second.replace(own.organizationId, other.organizationId);
     for (const sent of [wrong, `${second}x`, 'nonsense', '']) {
-      expectError(await withToken(harness.http, sent).get(usersPath), 401);
+      expectError(await makeClient(harness.http, sent).get(usersPath), 401);
     }
     for (const client of [harness.http, admin, own.api, own.worker]) expectError(await client.get(usersPath), 401);
     await waitFor('the recorded use', async () => (await admin.get('/api/organization/scim')).body.token?.lastUsedAt);
     expect((await admin.delete('/api/organization/scim-token')).status).toBe(204);
-    expect([await statusWith(second), (await admin.delete('/api/organization/scim-token')).status]).toEqual([401, 404]);
+    expect([await getStatus(second), (await admin.delete('/api/organization/scim-token')).status]).toEqual([401, 404]);
     const { entries } = (await admin.get('/api/audit')).body;
     expect(JSON.stringify(entries)).not.toContain(second);
     const actions = entries.map(({ action }: { action: string }) => action);
@@ -289,47 +289,47 @@ describe('users that an identity provider manages', () => {
     ]);
   });
 
-  it('the token of a user with fewer permissions than an admin neither gives more nor changes users who have more', async () => {
+  it('a SCIM token by a user with fewer permissions than an admin neither grants more nor changes users who have more', async () => {
     const own = await harness.makeTenant();
     const { organizationId, as } = own;
     const role = { name: 'Settings', permissions: [...listPermissions({ role: 'viewer' }), 'settings.admin'] };
     expect((await as.admin.post('/api/roles', role)).status).toBe(201);
     const { email } = await makeUser(harness.db, { organizationId, role: 'Settings' });
     const session = await harness.http.signIn(email, testPassword);
-    const provider = withToken(harness.http, (await session.post('/api/organization/scim-token')).body.token);
+    const provider = makeClient(harness.http, (await session.post('/api/organization/scim-token')).body.token);
     const [admin, viewer] = [
       await makeUser(harness.db, { organizationId, role: 'admin' }),
       await makeUser(harness.db, { organizationId, role: 'viewer' }),
     ];
-    const off = patchOf({ op: 'replace', value: { active: false } });
+    const off = toPatch({ op: 'replace', value: { active: false } });
     expectError(await provider.patch(`${usersPath}/${admin.id}`, off), 403);
     expectError(await provider.delete(`${usersPath}/${admin.id}`), 403);
     const members = [{ value: admin.id }, { value: viewer.id }];
-    const roles = async () => {
-      const read = async ({ id }: { id: string }) => (await as.admin.get(`/api/users/${id}`)).body.role;
-      return [await read(admin), await read(viewer)];
+    const readRolesOfBoth = async () => {
+      const readRole = async ({ id }: { id: string }) => (await as.admin.get(`/api/users/${id}`)).body.role;
+      return [await readRole(admin), await readRole(viewer)];
     };
     const { id } = (await provider.post(groupsPath, { displayName: 'admin', members })).body;
-    expect(await roles()).toEqual(['admin', 'viewer']);
+    expect(await readRolesOfBoth()).toEqual(['admin', 'viewer']);
     expect((await provider.delete(`${groupsPath}/${id}`)).status).toBe(204);
-    expect(await roles()).toEqual(['admin', 'viewer']);
+    expect(await readRolesOfBoth()).toEqual(['admin', 'viewer']);
     expect((await provider.post(groupsPath, { displayName: 'Settings', members })).status).toBe(201);
-    expect(await roles()).toEqual(['admin', 'Settings']);
+    expect(await readRolesOfBoth()).toEqual(['admin', 'Settings']);
     expect((await provider.patch(`${usersPath}/${viewer.id}`, off)).status).toBe(200);
   });
 
-  it('a suspended organization can disable users, but not create them', async () => {
+  it('the identity provider of a suspended organization can disable users, but not create them', async () => {
     const own = await harness.makeTenant();
     const provider = await startProvider(harness.http, own);
-    const { id } = (await provider.post(usersPath, oktaUser(newAddress()))).body;
+    const { id } = (await provider.post(usersPath, makeOktaUser(makeEmail()))).body;
     await harness.db.query('system', 'UPDATE organization SET suspended = true WHERE id = $1', [own.organizationId]);
-    expect((await provider.post(usersPath, oktaUser(newAddress()))).status).toBe(402);
-    const off = await provider.patch(`${usersPath}/${id}`, patchOf({ op: 'replace', value: { active: false } }));
+    expect((await provider.post(usersPath, makeOktaUser(makeEmail()))).status).toBe(402);
+    const off = await provider.patch(`${usersPath}/${id}`, toPatch({ op: 'replace', value: { active: false } }));
     expect([off.status, off.body.active]).toEqual([200, false]);
   });
 
-  it('the service describes its schemas, and every attribute of a user is one of them', async () => {
-    const user = await create(oktaUser(newAddress()));
+  it('the SCIM schemas of the service describe every attribute of a user', async () => {
+    const user = await createUser(makeOktaUser(makeEmail()));
     const { Resources } = (await scim.get('/api/scim/v2/Schemas')).body;
     const names = Resources[0].attributes.map(({ name }: { name: string }) => name);
     const common = ['schemas', 'id', 'externalId', 'meta'];

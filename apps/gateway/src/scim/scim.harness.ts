@@ -8,19 +8,19 @@ export const groupsPath = '/api/scim/v2/Groups';
 export async function startProvider(http: HttpClient, tenant: Tenant): Promise<HttpClient> {
   const { status, body } = await tenant.as.admin.post('/api/organization/scim-token');
   if (status !== 201) throw new Error(`the token was answered ${status}`);
-  return withToken(http, body.token as string);
+  return makeClient(http, body.token as string);
 }
 
-export function withToken(http: HttpClient, token: string): HttpClient {
+export function makeClient(http: HttpClient, token: string): HttpClient {
   return http.with({ authorization: `Bearer ${token}`, 'content-type': 'application/scim+json' });
 }
 
-export function patchOf(...Operations: object[]): object {
+export function toPatch(...Operations: object[]): object {
   return { schemas: [scimSchemas.patch], Operations };
 }
 
 /** The body that Okta sends for a new user. */
-export function oktaUser(userName: string, more: object = {}): object {
+export function makeOktaUser(userName: string, more: object = {}): object {
   return {
     schemas: [scimSchemas.user],
     userName,
@@ -37,7 +37,7 @@ export function oktaUser(userName: string, more: object = {}): object {
 }
 
 /** The body that Entra sends for a new user. */
-export function entraUser(userName: string): object {
+export function makeEntraUser(userName: string): object {
   return {
     schemas: [scimSchemas.user, 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'],
     externalId: '0a21f0f2-8d2a-4f8e-bf98-7363c4aed4ef',

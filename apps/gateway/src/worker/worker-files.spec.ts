@@ -27,7 +27,7 @@ describe('the worker download', () => {
     await rm(home, { recursive: true, force: true });
   });
 
-  const install = async (env: Record<string, string>) => {
+  const runInstallScript = async (env: Record<string, string>) => {
     const script = join(home, 'install.sh');
     await writeFile(script, (await harness.http.get('/worker/install.sh')).text);
     // The installer must not use the systemd of the machine that runs this test.
@@ -57,7 +57,7 @@ describe('the worker download', () => {
     const { agent, workerKey } = (await as.admin.post('/api/agents', { name: newId(), provider: 'external' })).body;
     // If a shell evaluated the file, it would execute this value as a command or split it.
     const paths = String.raw`\\server\images=/mnt/$(touch ran) "one" two`;
-    const output = await install({ AGENT_ID: agent.id, SERVICE_API_KEY: workerKey, IMAGING_PATH_MAP: paths });
+    const output = await runInstallScript({ AGENT_ID: agent.id, SERVICE_API_KEY: workerKey, IMAGING_PATH_MAP: paths });
     expect(output).toMatch(/the worker runs and writes to [^]*^python +(yes|no)/m);
     const folder = join(home, '.local/state/muster-worker');
     const settings = await readFile(join(folder, 'worker.env'), 'utf8');
@@ -66,19 +66,19 @@ describe('the worker download', () => {
     const { pid } = JSON.parse(lock) as { pid: number };
     expect((await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0')).toContain(`IMAGING_PATH_MAP=${paths}`);
     process.kill(pid, 'SIGTERM');
-    await waitFor('the worker to stop', () => !isAlive(pid));
+    await waitFor('the worker to stop', () => !isProcessAlive(pid));
     // A second agent of this machine has its own folder.
     const other = (await as.admin.post('/api/agents', { name: newId(), provider: 'external' })).body;
-    await install({ AGENT_ID: other.agent.id, SERVICE_API_KEY: other.workerKey });
+    await runInstallScript({ AGENT_ID: other.agent.id, SERVICE_API_KEY: other.workerKey });
     const otherLock = join(`${folder}-${other.agent.id}`, 'data/worker.lock');
     const second = await waitFor('the other worker', () => readFile(otherLock, 'utf8').catch(() => ''));
     process.kill((JSON.parse(second) as { pid: number }).pid, 'SIGTERM');
-    await waitFor('the worker to stop', () => !isAlive((JSON.parse(second) as { pid: number }).pid));
+    await waitFor('the worker to stop', () => !isProcessAlive((JSON.parse(second) as { pid: number }).pid));
   });
 
   it('the install script installs nothing without a key, or with characters that a shell interprets', async () => {
-    expect(await install({ AGENT_ID: newId() })).toContain('SERVICE_API_KEY is not set');
-    expect(await install({ AGENT_ID: '$(id)', SERVICE_API_KEY: 'msk_a' })).toContain(
+    expect(await runInstallScript({ AGENT_ID: newId() })).toContain('SERVICE_API_KEY is not set');
+    expect(await runInstallScript({ AGENT_ID: '$(id)', SERVICE_API_KEY: 'msk_a' })).toContain(
       'may contain only letters, digits, _ and -',
     );
   });
@@ -104,7 +104,7 @@ describe('the worker download', () => {
   });
 });
 
-function isAlive(pid: number): boolean {
+function isProcessAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -13,9 +13,9 @@ describe('a workflow without a script or steps', () => {
   });
   afterAll(() => harness.close());
 
-  const make = async (body: object = {}) =>
+  const createWorkflow = async (body: object = {}) =>
     (await tenant.api.post('/api/workflows', { name: 'Empty', ...body })).body.id as string;
-  const requestsFor = (workflowId: string): [string, () => Promise<{ status: number; body: any }>][] => {
+  const listRunRequests = (workflowId: string): [string, () => Promise<{ status: number; body: any }>][] => {
     const cron = { name: 's', cronExpression: '0 6 * * *', agentId, scriptId: workflowId };
     return [
       ['launch', () => tenant.api.post('/api/jobs/launch', { workflowId, agentId })],
@@ -34,8 +34,8 @@ describe('a workflow without a script or steps', () => {
 
   it('a workflow without a script or steps is refused with 409 in every route that would run it', async () => {
     const before = await countRows();
-    for (const workflowId of [await make(), await make({ script: ' \n\t' })]) {
-      for (const [route, ask] of requestsFor(workflowId)) {
+    for (const workflowId of [await createWorkflow(), await createWorkflow({ script: ' \n\t' })]) {
+      for (const [route, ask] of listRunRequests(workflowId)) {
         const { status, body } = await ask();
         expect([route, status, body.code]).toEqual([route, 409, 'nothing_to_run']);
       }
@@ -46,8 +46,8 @@ describe('a workflow without a script or steps', () => {
   it('a workflow without a script or steps can be run after it gets a step or a script', async () => {
     await harness.db.query('system', "UPDATE agent SET status = 'online' WHERE id = $1", [agentId]);
     const steps = [{ id: 'a', type: 'wait', ms: 1 }];
-    for (const workflowId of [await make({ steps }), await make({ script: 'pass' })]) {
-      for (const [route, ask] of requestsFor(workflowId)) {
+    for (const workflowId of [await createWorkflow({ steps }), await createWorkflow({ script: 'pass' })]) {
+      for (const [route, ask] of listRunRequests(workflowId)) {
         const { status } = await ask();
         expect([route, [201, 202].includes(status)]).toEqual([route, true]);
       }

@@ -28,7 +28,7 @@ describe('uploaded recordings', () => {
   });
   afterAll(() => harness.close());
 
-  const upload = async (
+  const uploadRecording = async (
     recording: string | Uint8Array | null,
     { fields = {}, client = tenant.api, headers = {} }: Record<string, any> = {},
   ) => {
@@ -43,7 +43,7 @@ describe('uploaded recordings', () => {
     const body: any = await answer.json();
     return { status: answer.status, headers: answer.headers, body };
   };
-  const zipOf = async (files: Record<string, string | Buffer>) => {
+  const makeZipOf = async (files: Record<string, string | Buffer>) => {
     const folder = await mkdtemp(join(tmpdir(), 'muster-zip-'));
     try {
       for (const [name, bytes] of Object.entries(files)) await writeFile(join(folder, name), bytes);
@@ -59,12 +59,12 @@ describe('uploaded recordings', () => {
 
   it('the title of an uploaded recording is cut to the maximum length of a workflow’s name', async () => {
     const title = `x${'😀'.repeat(150)}`;
-    const { status, body } = await upload(JSON.stringify({ title, steps }));
+    const { status, body } = await uploadRecording(JSON.stringify({ title, steps }));
     expect([status, body.name]).toEqual([201, `x${'😀'.repeat(99)}…`]);
   });
 
   it('an uploaded recording creates a workflow with steps, variables and a script that Python parses', async () => {
-    const created = await upload(flow);
+    const created = await uploadRecording(flow);
     expect(created.status).toBe(201);
     expect(created.headers.get('location')).toBe(`/api/workflows/${created.body.id}`);
     expect(created.body).toMatchObject({
@@ -90,13 +90,13 @@ describe('uploaded recordings', () => {
   });
 
   it('the workflow of an uploaded recording has the specified name, or a default name', async () => {
-    expect((await upload(flow, { fields: { name: 'Mine' } })).body.name).toBe('Mine');
-    expect((await upload('{"steps":[{"type":"close"}]}')).body.name).toBe('Recording');
+    expect((await uploadRecording(flow, { fields: { name: 'Mine' } })).body.name).toBe('Mine');
+    expect((await uploadRecording('{"steps":[{"type":"close"}]}')).body.name).toBe('Recording');
   });
 
   it('the screenshots of an uploaded zip are stored under the keys that the steps contain', async () => {
-    const zip = await zipOf({ 'flow.json': flow, 'step-2.png': png, 'step-3.png': png, 'other.png': png });
-    const { status, body } = await upload(zip);
+    const zip = await makeZipOf({ 'flow.json': flow, 'step-2.png': png, 'step-3.png': png, 'other.png': png });
+    const { status, body } = await uploadRecording(zip);
     expect(status).toBe(201);
     const keys = body.steps.flatMap((step: any) => step.metadata?.screenshots ?? []);
     const folder = `workflows/${tenant.organizationId}/${body.id}`;
@@ -110,9 +110,9 @@ describe('uploaded recordings', () => {
   });
 
   it('uploads with the same Idempotency-Key create one workflow and keep no repeated screenshots', async () => {
-    const zip = await zipOf({ 'flow.json': flow, 'step-1.png': png });
+    const zip = await makeZipOf({ 'flow.json': flow, 'step-1.png': png });
     const headers = { 'idempotency-key': 'upload-1' };
-    const first = await upload(zip, { headers });
+    const first = await uploadRecording(zip, { headers });
     const putKeys: string[] = [];
     const deletedKeys: string[] = [];
     const storage = harness.app.nest.get(ObjectStorage);
@@ -120,10 +120,10 @@ describe('uploaded recordings', () => {
     storage.put = (key, ...rest) => (putKeys.push(key), put(key, ...rest));
     storage.delete = (key) => (deletedKeys.push(key), del(key));
     try {
-      const again = await upload(zip, { headers });
+      const again = await uploadRecording(zip, { headers });
       expect([again.headers.get('idempotency-replayed'), again.body]).toEqual(['true', first.body]);
       expect(deletedKeys).toEqual(putKeys);
-      expect((await upload(flow, { headers })).status).toBe(422);
+      expect((await uploadRecording(flow, { headers })).status).toBe(422);
     } finally {
       Object.assign(storage, { put, delete: del });
     }
@@ -141,7 +141,7 @@ describe('uploaded recordings', () => {
     ['21 MiB', Buffer.alloc(21 * 1024 * 1024, 'x'), {}, 413, /more than 20971520 bytes/],
   ])('an upload with %s creates no workflow', async (_, recording, fields, status, detail) => {
     const before = await countOf();
-    const answer = await upload(recording, { fields });
+    const answer = await uploadRecording(recording, { fields });
     expect([answer.status, answer.body.detail]).toEqual([status, expect.stringMatching(detail)]);
     expect(await countOf()).toBe(before);
   });
@@ -149,12 +149,12 @@ describe('uploaded recordings', () => {
   it('only members can upload a recording, which must be a file in a form', async () => {
     const json = await tenant.api.post('/api/workflows/upload', JSON.parse(flow));
     expect([json.status, json.body.code]).toEqual([415, 'unsupported_media_type']);
-    expect((await upload(flow, { client: tenant.as.viewer })).status).toBe(403);
-    expect((await upload(flow, { client: harness.http })).status).toBe(401);
+    expect((await uploadRecording(flow, { client: tenant.as.viewer })).status).toBe(403);
+    expect((await uploadRecording(flow, { client: harness.http })).status).toBe(401);
   });
 
   describe('recordings from the browser of an agent', () => {
-    const make = async (events: string | null, status = 'kept') => {
+    const insertRecording = async (events: string | null, status = 'kept') => {
       const { organizationId } = tenant;
       const [id, artifactId, key] = [newId(), newId(), `artifacts/${organizationId}/${newId()}.json`];
       const { id: agentId } = await makeAgent(harness.db, { organizationId, name: newId() });
@@ -175,11 +175,11 @@ describe('uploaded recordings', () => {
     };
     const secretly = { type: 'change', value: '{{PASSWORD}}', selectors: [['#p']], metadata: { secret: true } };
     const recorded = JSON.stringify({ title: 'In the browser', steps: [...steps.slice(0, 2), secretly] });
-    const ask = (body: object, client = tenant.api) => client.post('/api/workflows/upload', body);
+    const requestUploadOfRecording = (body: object, client = tenant.api) => client.post('/api/workflows/upload', body);
 
     it('a recording’s id in JSON or a form creates a workflow, with passwords as vault keys', async () => {
-      const recordingId = await make(recorded);
-      const created = await ask({ recordingId });
+      const recordingId = await insertRecording(recorded);
+      const created = await requestUploadOfRecording({ recordingId });
       expect(created).toMatchObject({
         status: 201,
         body: {
@@ -195,29 +195,33 @@ describe('uploaded recordings', () => {
       });
       expect(created.body.steps).toHaveLength(3);
       expect(created.body.script).toContain('page.change([["#p"]], "{{PASSWORD}}")');
-      expect((await ask({ recordingId, name: 'Mine' })).body.name).toBe('Mine');
-      const inForm = await upload(null, { fields: { recordingId } });
+      expect((await requestUploadOfRecording({ recordingId, name: 'Mine' })).body.name).toBe('Mine');
+      const inForm = await uploadRecording(null, { fields: { recordingId } });
       expect([inForm.status, inForm.body.steps]).toEqual([201, created.body.steps]);
     });
 
     it('no workflow is created from an unfinished or video-only recording, or another organization’s', async () => {
-      const recordingId = await make(recorded);
+      const recordingId = await insertRecording(recorded);
       const otherTenant = await harness.makeTenant();
       const before = await countOf();
-      expect((await ask({ recordingId }, otherTenant.api)).status).toBe(404);
-      expect((await ask({ recordingId: newId() })).status).toBe(404);
-      expect((await ask({ recordingId }, tenant.as.viewer)).status).toBe(403);
-      expect(await ask({ recordingId: await make(recorded, 'recording') })).toMatchObject({
+      expect((await requestUploadOfRecording({ recordingId }, otherTenant.api)).status).toBe(404);
+      expect((await requestUploadOfRecording({ recordingId: newId() })).status).toBe(404);
+      expect((await requestUploadOfRecording({ recordingId }, tenant.as.viewer)).status).toBe(403);
+      expect(
+        await requestUploadOfRecording({ recordingId: await insertRecording(recorded, 'recording') }),
+      ).toMatchObject({
         status: 409,
         body: { code: 'conflict', recordingStatus: 'recording' },
       });
-      expect((await ask({ recordingId: await make(null) })).body.detail).toContain('is a video and contains no steps');
+      expect((await requestUploadOfRecording({ recordingId: await insertRecording(null) })).body.detail).toContain(
+        'is a video and contains no steps',
+      );
       for (const bad of [{}, { recordingId: 'x' }, { recordingId, script: 'print(1)' }, []]) {
-        expect((await ask(bad)).status).toBe(400);
+        expect((await requestUploadOfRecording(bad)).status).toBe(400);
       }
-      expect((await ask({ recordingId: await make('{"steps":[]}') })).status).toBe(400);
-      expect((await upload(recorded, { fields: { recordingId } })).status).toBe(400);
-      expect((await upload(null)).status).toBe(400);
+      expect((await requestUploadOfRecording({ recordingId: await insertRecording('{"steps":[]}') })).status).toBe(400);
+      expect((await uploadRecording(recorded, { fields: { recordingId } })).status).toBe(400);
+      expect((await uploadRecording(null)).status).toBe(400);
       expect(await countOf()).toBe(before);
     });
   });

@@ -14,8 +14,8 @@ describe('workflows', () => {
   });
   afterAll(() => harness.close());
 
-  const make = () => tenant.api.post('/api/workflows', { name: 'EOBs', variables: [] });
-  const save = (id: string, body: object) => tenant.api.post(`/api/workflows/${id}/save`, body);
+  const createWorkflow = () => tenant.api.post('/api/workflows', { name: 'EOBs', variables: [] });
+  const saveWorkflow = (id: string, body: object) => tenant.api.post(`/api/workflows/${id}/save`, body);
 
   it('a workflow keeps steps that a run cannot execute, and warns about each by its id', async () => {
     const steps = [
@@ -26,8 +26,8 @@ describe('workflows', () => {
       { id: 's5', type: 'constructor' },
       { id: 's6', type: 'fill', field: 'note', value: '{{total}}' },
     ];
-    const { body } = await make();
-    const saved = await save(body.id, { steps });
+    const { body } = await createWorkflow();
+    const saved = await saveWorkflow(body.id, { steps });
     expect([saved.status, saved.body.steps]).toEqual([200, steps]);
     expect(saved.body.warnings).toEqual([
       { stepId: 's2', message: 'fill has no value' },
@@ -79,8 +79,8 @@ describe('workflows', () => {
       [{ type: 'script', code: 'print(1)' }],
       [{ type: 'input', field: 'claim', value: '1', note: 'unknown fields are stored' }],
     ])('a workflow accepts the step %j', async (step) => {
-      const { body } = await make();
-      const saved = await save(body.id, { steps: [{ id: 'it', ...step }] });
+      const { body } = await createWorkflow();
+      const saved = await saveWorkflow(body.id, { steps: [{ id: 'it', ...step }] });
       expect([saved.status, saved.body.steps]).toEqual([200, [{ id: 'it', ...step }]]);
     });
 
@@ -128,9 +128,9 @@ describe('workflows', () => {
     ])(
       'a workflow with the step %j is refused with an error that names the step and the field',
       async (step, field, message) => {
-        const { body } = await make();
+        const { body } = await createWorkflow();
         for (const answer of [
-          await save(body.id, { steps: [open, step] }),
+          await saveWorkflow(body.id, { steps: [open, step] }),
           await tenant.api.post('/api/workflows', { name: 'n', steps: [open, step] }),
         ]) {
           expect([answer.status, answer.body.errors[0]]).toEqual([400, { field: `steps.1.${field}`, message }]);

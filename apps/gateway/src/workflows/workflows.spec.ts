@@ -17,32 +17,32 @@ describe('workflows', () => {
   });
   afterAll(() => harness.close());
 
-  const make = async (body: object = {}) => {
+  const createWorkflow = async (body: object = {}) => {
     const created = await tenant.api.post('/api/workflows', { name: 'EOBs', description: 'd', variables: [], ...body });
     expect(created.status).toBe(201);
     return created;
   };
-  const save = (id: string, body: object, ifMatch?: string) =>
+  const saveWorkflow = (id: string, body: object, ifMatch?: string) =>
     tenant.api.with(ifMatch ? { 'if-match': ifMatch } : {}).post(`/api/workflows/${id}/save`, body);
 
   it('a created workflow is returned unchanged, with or without a script and steps', async () => {
-    const bare = await make({ variables: ['CLAIM_ID'] });
+    const bare = await createWorkflow({ variables: ['CLAIM_ID'] });
     expect(bare.headers.get('location')).toBe(`/api/workflows/${bare.body.id}`);
     expect(bare.body).toMatchObject({ name: 'EOBs', variables: ['CLAIM_ID'], script: '', steps: [], revision: 1 });
-    const full = await make({ script: 'print(1)\n', steps: [open], variables: ['CLAIM_ID'] });
+    const full = await createWorkflow({ script: 'print(1)\n', steps: [open], variables: ['CLAIM_ID'] });
     const read = await tenant.as.viewer.get(`/api/workflows/${full.body.id}`);
     expect(read.body).toEqual(full.body);
     expect(read.headers.get('etag')).toBe(full.headers.get('etag'));
   });
 
   it('concurrent saves and restores of a workflow are executed one after the other', async () => {
-    const { id } = (await make()).body;
+    const { id } = (await createWorkflow()).body;
     const answers = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM workflow WHERE id = $1 FOR UPDATE', [id]),
       () => [
-        save(id, { script: 'print(1)' }),
-        save(id, { script: 'print(2)' }),
+        saveWorkflow(id, { script: 'print(1)' }),
+        saveWorkflow(id, { script: 'print(2)' }),
         tenant.api.post(`/api/workflows/${id}/revisions/1/restore`, {}),
       ],
     );
@@ -66,8 +66,8 @@ describe('workflows', () => {
     async (name) => {
       const answer = await tenant.api.post('/api/workflows', { name: 'n', variables: ['CLAIM_ID', name] });
       expect([answer.status, answer.body.errors[0].field]).toEqual([400, 'variables.1']);
-      const { body } = await make();
-      expect((await save(body.id, { variables: [name] })).status).toBe(400);
+      const { body } = await createWorkflow();
+      expect((await saveWorkflow(body.id, { variables: [name] })).status).toBe(400);
       expect((await tenant.api.get(`/api/workflows/${body.id}`)).body.revision).toBe(1);
     },
   );
@@ -79,7 +79,11 @@ describe('workflows', () => {
 
   it('a workflow warns about unused variables, and about names that only a vault key can fill', async () => {
     const steps = [open, { id: 'type', type: 'change', selectors: ['#p'], value: '{{ PORTAL_PASSWORD }}' }];
-    const { body } = await make({ variables: ['CLAIM_ID', 'PAYER', 'NPI'], steps, script: "os.environ['NPI']" });
+    const { body } = await createWorkflow({
+      variables: ['CLAIM_ID', 'PAYER', 'NPI'],
+      steps,
+      script: "os.environ['NPI']",
+    });
     expect(body.warnings).toEqual([
       { stepId: null, message: 'nothing uses the variable PAYER' },
       {
@@ -87,16 +91,16 @@ describe('workflows', () => {
         message: 'the steps use {{PORTAL_PASSWORD}}, which is not a variable: each run must provide it as a vault key',
       },
     ]);
-    expect((await make({ variables: ['CLAIM_ID'] })).body.warnings).toEqual([]);
+    expect((await createWorkflow({ variables: ['CLAIM_ID'] })).body.warnings).toEqual([]);
   });
 
   it('a save of a workflow, but not a rename, creates a revision that keeps omitted fields', async () => {
-    const { body } = await make({ script: 'a', steps: [open], variables: ['CLAIM_ID'] });
-    const saved = await save(body.id, { script: 'b' });
+    const { body } = await createWorkflow({ script: 'a', steps: [open], variables: ['CLAIM_ID'] });
+    const saved = await saveWorkflow(body.id, { script: 'b' });
     expect(saved.body).toMatchObject({ revision: 2, script: 'b', steps: [open], variables: ['CLAIM_ID'] });
     const renamed = await tenant.api.patch(`/api/workflows/${body.id}`, { name: 'Other' });
     expect(renamed.body).toMatchObject({ revision: 2, name: 'Other', script: 'b' });
-    expect((await save(body.id, {})).status).toBe(400);
+    expect((await saveWorkflow(body.id, {})).status).toBe(400);
     expect((await tenant.api.patch(`/api/workflows/${body.id}`, { script: 'c' })).status).toBe(400);
     const { revisions } = (await tenant.api.get(`/api/workflows/${body.id}/revisions`)).body;
     expect(revisions.map((row: any) => [row.revision, row.script])).toEqual([
@@ -106,8 +110,8 @@ describe('workflows', () => {
   });
 
   it('restoring a workflow to an earlier revision creates a new revision', async () => {
-    const { body } = await make({ script: 'a', steps: [open], variables: ['CLAIM_ID'] });
-    await save(body.id, { script: 'b', steps: [send], variables: [] });
+    const { body } = await createWorkflow({ script: 'a', steps: [open], variables: ['CLAIM_ID'] });
+    await saveWorkflow(body.id, { script: 'b', steps: [send], variables: [] });
     const restored = await tenant.api.post(`/api/workflows/${body.id}/revisions/1/restore`);
     expect(restored.body).toMatchObject({ revision: 3, script: 'a', steps: [open], variables: ['CLAIM_ID'] });
     const { revisions } = (await tenant.api.get(`/api/workflows/${body.id}/revisions?limit=1`)).body;
@@ -117,14 +121,14 @@ describe('workflows', () => {
   });
 
   it('a workflow is changed only at the revision that If-Match names', async () => {
-    const created = await make({ script: 'a' });
+    const created = await createWorkflow({ script: 'a' });
     const { id } = created.body;
     const old = created.headers.get('etag')!;
-    const saved = await save(id, { script: 'b' }, old);
+    const saved = await saveWorkflow(id, { script: 'b' }, old);
     expect(saved.status).toBe(200);
     const match = tenant.api.with({ 'if-match': old });
     for (const answer of [
-      await save(id, { script: 'c' }, old),
+      await saveWorkflow(id, { script: 'c' }, old),
       await match.patch(`/api/workflows/${id}`, { name: 'x' }),
       await match.post(`/api/workflows/${id}/revisions/1/restore`),
       await match.delete(`/api/workflows/${id}`),
@@ -142,11 +146,15 @@ describe('workflows', () => {
   });
 
   it('the differences between two revisions of a workflow are shown', async () => {
-    const { body } = await make({ script: 'one\ntwo\n', steps: [open, send], variables: ['CLAIM_ID', 'OLD'] });
+    const { body } = await createWorkflow({
+      script: 'one\ntwo\n',
+      steps: [open, send],
+      variables: ['CLAIM_ID', 'OLD'],
+    });
     const moved = { ...send, offsetX: 9 };
     const close = { id: 'close', type: 'close' };
-    await save(body.id, { script: 'one\n2\n', steps: [moved, close], variables: ['CLAIM_ID', 'NEW'] });
-    await save(body.id, { steps: [close, moved] });
+    await saveWorkflow(body.id, { script: 'one\n2\n', steps: [moved, close], variables: ['CLAIM_ID', 'NEW'] });
+    await saveWorkflow(body.id, { steps: [close, moved] });
     const path = `/api/workflows/${body.id}/revisions`;
     expect((await tenant.as.viewer.get(`${path}/2/diff`)).body).toEqual({
       revision: 2,
@@ -173,8 +181,8 @@ describe('workflows', () => {
   });
 
   it('workflows are found by part of their name, and listed without scripts and steps', async () => {
-    await make({ name: 'Needle one', script: 'x' });
-    await make({ name: 'needle two' });
+    await createWorkflow({ name: 'Needle one', script: 'x' });
+    await createWorkflow({ name: 'needle two' });
     const first = (await tenant.api.get('/api/workflows?q=NEEDLE&limit=1')).body;
     const second = (await tenant.api.get(`/api/workflows?q=NEEDLE&limit=1&cursor=${first.nextCursor}`)).body;
     const found = [...first.workflows, ...second.workflows];
@@ -184,7 +192,7 @@ describe('workflows', () => {
   });
 
   it('a workflow has a budget that can be set and removed, and that other changes keep', async () => {
-    const { body } = await make({ name: 'With a budget', script: 'x', maxCostUsd: 1.25 });
+    const { body } = await createWorkflow({ name: 'With a budget', script: 'x', maxCostUsd: 1.25 });
     expect(body.maxCostUsd).toBe(1.25);
     const path = `/api/workflows/${body.id}`;
     expect((await tenant.api.patch(path, { name: 'Renamed' })).body.maxCostUsd).toBe(1.25);
@@ -198,14 +206,14 @@ describe('workflows', () => {
   it('an archived workflow is hidden and can be neither launched nor changed', async () => {
     const { organizationId } = tenant;
     const agent = await makeAgent(harness.db, { organizationId, name: newId() });
-    const { body } = await make({ name: 'Archived one', script: 'x' });
-    const launch = () => tenant.api.post('/api/jobs/launch', { workflowId: body.id, agentId: agent.id });
-    expect((await launch()).status).toBe(202);
+    const { body } = await createWorkflow({ name: 'Archived one', script: 'x' });
+    const launchWorkflow = () => tenant.api.post('/api/jobs/launch', { workflowId: body.id, agentId: agent.id });
+    expect((await launchWorkflow()).status).toBe(202);
     expect((await tenant.api.delete(`/api/workflows/${body.id}`)).status).toBe(204);
     for (const answer of [
-      await launch(),
+      await launchWorkflow(),
       await tenant.api.get(`/api/workflows/${body.id}`),
-      await save(body.id, { script: 'y' }),
+      await saveWorkflow(body.id, { script: 'y' }),
       await tenant.api.patch(`/api/workflows/${body.id}`, { name: 'y' }),
       await tenant.api.get(`/api/workflows/${body.id}/revisions`),
       await tenant.api.delete(`/api/workflows/${body.id}`),
@@ -218,7 +226,7 @@ describe('workflows', () => {
   });
 
   it('a workflow can be read and changed only in its own organization, where viewers cannot change it', async () => {
-    const { body } = await make({ script: 'x' });
+    const { body } = await createWorkflow({ script: 'x' });
     const path = `/api/workflows/${body.id}`;
     for (const answer of [
       await other.api.get(path),
@@ -242,8 +250,8 @@ describe('workflows', () => {
   });
 
   it('each change of a workflow writes an audit row', async () => {
-    const { body } = await make({ script: 'a' });
-    await save(body.id, { script: 'b' });
+    const { body } = await createWorkflow({ script: 'a' });
+    await saveWorkflow(body.id, { script: 'b' });
     await tenant.api.patch(`/api/workflows/${body.id}`, { name: 'Renamed' });
     await tenant.api.post(`/api/workflows/${body.id}/revisions/1/restore`);
     await tenant.api.delete(`/api/workflows/${body.id}`);

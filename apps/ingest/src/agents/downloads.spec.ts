@@ -16,12 +16,12 @@ describe('the file of an extension command', () => {
   let tenant: Awaited<ReturnType<typeof makeTenant>>;
   let otherTenant: typeof tenant;
   let agentId: string;
-  const sql = (text: string, values: unknown[]) => harness.db.query('system', text, values);
+  const querySql = (text: string, values: unknown[]) => harness.db.query('system', text, values);
 
   const makeTenant = async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
-    const keyOf = async (scope: 'api' | 'worker') => (await makeApiKey(harness.db, { organizationId, scope })).secret;
-    const [api, worker] = [harness.http.withKey(await keyOf('api')), harness.http.withKey(await keyOf('worker'))];
+    const makeKey = async (scope: 'api' | 'worker') => (await makeApiKey(harness.db, { organizationId, scope })).secret;
+    const [api, worker] = [harness.http.withKey(await makeKey('api')), harness.http.withKey(await makeKey('worker'))];
     return { organizationId, api, worker };
   };
 
@@ -32,44 +32,44 @@ describe('the file of an extension command', () => {
   });
   afterAll(() => harness.close());
 
-  const send = async (filename: string, content: string, { organizationId } = tenant, owner = agentId) => {
+  const storeArtifact = async (filename: string, content: string, { organizationId } = tenant, owner = agentId) => {
     const [id, key] = [newId(), `artifacts/${organizationId}/${newId()}-${filename}`];
     await harness.app.nest.get(ObjectStorage).put(key, Buffer.from(content), 'application/zip');
-    await sql(
+    await querySql(
       `INSERT INTO artifact (id, organization_id, agent_id, kind, filename, content_type, size, storage_key)
        VALUES ($1, $2, $3, 'file', $4, 'application/zip', $5, $6)`,
       [id, organizationId, owner, filename, content.length, key],
     );
     return { id, key };
   };
-  const order = async (payload: object, kind = 'deploy_extension') => {
+  const insertCommand = async (payload: object, kind = 'deploy_extension') => {
     const id = newId();
-    await sql(
+    await querySql(
       `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, deadline)
        VALUES ($1, $2, $3, $4, $5, now() + interval '1 minute')`,
       [id, tenant.organizationId, agentId, kind, payload],
     );
     return id;
   };
-  const ask = (commandId: string, worker: HttpClient = tenant.worker) =>
+  const requestDownload = (commandId: string, worker: HttpClient = tenant.worker) =>
     worker.post(`/api/agents/${agentId}/downloads`, { commandId });
-  const contentOf = async (payload: object) => {
-    const { status, body } = await ask(await order(payload));
+  const downloadFor = async (payload: object) => {
+    const { status, body } = await requestDownload(await insertCommand(payload));
     return status === 200 ? (await fetch(body.downloadUrl)).text() : `${status} ${body.detail}`;
   };
 
   it('an extension command downloads the artifact whose key or id it names', async () => {
-    const { id, key } = await send('anything', 'named');
-    expect(await contentOf({ version: '1.0', key })).toBe('named');
-    expect(await contentOf({ version: '1.0', key: id })).toBe('named');
-    expect(await contentOf({ version: '1.0', key: 'extensions/none.zip' })).toBe(
+    const { id, key } = await storeArtifact('anything', 'named');
+    expect(await downloadFor({ version: '1.0', key })).toBe('named');
+    expect(await downloadFor({ version: '1.0', key: id })).toBe('named');
+    expect(await downloadFor({ version: '1.0', key: 'extensions/none.zip' })).toBe(
       '404 There is no artifact with this key, and no pack with this key that has a pinned version or a version in the stage production or pilot.',
     );
   });
 
   it('without a key, an extension command gets the newest artifact with exactly its version in the name', async () => {
-    await send('marker-1.4.0.zip', 'first');
-    await send('marker_v1.4.0-final.crx', 'second');
+    await storeArtifact('marker-1.4.0.zip', 'first');
+    await storeArtifact('marker_v1.4.0-final.crx', 'second');
     for (const name of [
       'marker-11.4.0.zip',
       'marker-1.4.0.1.zip',
@@ -77,12 +77,12 @@ describe('the file of an extension command', () => {
       'marker-1x4.0.zip',
       'marker-1.4.0.txt',
     ]) {
-      await send(name, 'another');
+      await storeArtifact(name, 'another');
     }
-    expect(await contentOf({ version: '1.4.0' })).toBe('second');
-    expect(await contentOf({ version: 'v1.4.0' })).toBe('second');
-    expect(await contentOf({ version: '9.9' })).toMatch(/^404 No extension of version 9\.9 was uploaded/);
-    expect(await contentOf({ version: '.*' })).toMatch(/^404 /);
+    expect(await downloadFor({ version: '1.4.0' })).toBe('second');
+    expect(await downloadFor({ version: 'v1.4.0' })).toBe('second');
+    expect(await downloadFor({ version: '9.9' })).toMatch(/^404 No extension of version 9\.9 was uploaded/);
+    expect(await downloadFor({ version: '.*' })).toMatch(/^404 /);
   });
 
   it('an extension command that names a pack gets the production bundle, or else the pinned or pilot one', async () => {
@@ -94,42 +94,44 @@ describe('the file of an extension command', () => {
       await harness.app.nest.get(ObjectStorage).put(key, Buffer.from(contents[at]!), 'application/zip');
     }
     const workerKey = `process-${packId}`;
-    const stages = async (...each: string[]) => {
+    const setVersionStages = async (...each: string[]) => {
       for (const [at, stage] of each.entries()) {
-        await sql('UPDATE pack_version SET stage = $2 WHERE id = $1', [versions[at]!.versionId, stage]);
+        await querySql('UPDATE pack_version SET stage = $2 WHERE id = $1', [versions[at]!.versionId, stage]);
       }
-      return contentOf({ version: '1.0', key: workerKey });
+      return downloadFor({ version: '1.0', key: workerKey });
     };
     // The first version in the list is the newest one and the one that is pinned.
-    expect(await stages('production', 'production', 'pilot')).toBe(contents[0]);
-    expect(await stages('pilot', 'production', 'production')).toBe(contents[1]);
-    expect(await stages('deprecated', 'pilot', 'pilot')).toBe(contents[0]);
-    await sql('UPDATE pack_installation SET pinned_version_id = NULL WHERE pack_id = $1', [packId]);
-    expect(await stages('deprecated', 'pilot', 'pilot')).toBe(contents[1]);
-    expect(await contentOf({ version: '1.0', key: packId })).toBe(contents[1]);
-    const { body } = await ask(await order({ version: '1.0', key: packId }));
+    expect(await setVersionStages('production', 'production', 'pilot')).toBe(contents[0]);
+    expect(await setVersionStages('pilot', 'production', 'production')).toBe(contents[1]);
+    expect(await setVersionStages('deprecated', 'pilot', 'pilot')).toBe(contents[0]);
+    await querySql('UPDATE pack_installation SET pinned_version_id = NULL WHERE pack_id = $1', [packId]);
+    expect(await setVersionStages('deprecated', 'pilot', 'pilot')).toBe(contents[1]);
+    expect(await downloadFor({ version: '1.0', key: packId })).toBe(contents[1]);
+    const { body } = await requestDownload(await insertCommand({ version: '1.0', key: packId }));
     expect(body).toMatchObject({ filename: `${workerKey}-2.zip`, digest: versions[1]!.digest });
-    expect(await stages('deprecated', 'draft', 'archived')).toMatch(/^404 There is no artifact with this key, and no/);
+    expect(await setVersionStages('deprecated', 'draft', 'archived')).toMatch(
+      /^404 There is no artifact with this key, and no/,
+    );
     const foreign = await makeInstallation(harness.db, { organizationId: otherTenant.organizationId, contents: ['x'] });
-    expect(await contentOf({ version: '1.0', key: foreign.packId })).toMatch(/^404 /);
+    expect(await downloadFor({ version: '1.0', key: foreign.packId })).toMatch(/^404 /);
   });
 
   it('an extension download is presigned only for the agent of an open command', async () => {
     const { id: other } = await makeAgent(harness.db, { organizationId: otherTenant.organizationId, name: newId() });
-    const { key } = await send('marker-7.0.zip', 'theirs', otherTenant, other);
-    expect(await contentOf({ version: '7.0' })).toMatch(/^404 /);
-    expect(await contentOf({ version: '7.0', key })).toMatch(/^404 /);
+    const { key } = await storeArtifact('marker-7.0.zip', 'theirs', otherTenant, other);
+    expect(await downloadFor({ version: '7.0' })).toMatch(/^404 /);
+    expect(await downloadFor({ version: '7.0', key })).toMatch(/^404 /);
 
-    await send('marker-1.4.0.zip', 'own');
-    const command = await order({ version: '1.4.0' });
-    expect((await ask(command, otherTenant.worker)).status).toBe(404);
-    expect((await ask(command, tenant.api)).status).toBe(403);
-    expect((await ask(newId())).status).toBe(404);
+    await storeArtifact('marker-1.4.0.zip', 'own');
+    const command = await insertCommand({ version: '1.4.0' });
+    expect((await requestDownload(command, otherTenant.worker)).status).toBe(404);
+    expect((await requestDownload(command, tenant.api)).status).toBe(403);
+    expect((await requestDownload(newId())).status).toBe(404);
     const { id: colleague } = await makeAgent(harness.db, { organizationId: tenant.organizationId, name: newId() });
     const answer = await tenant.worker.post(`/api/agents/${colleague}/downloads`, { commandId: command });
     expect(answer.status).toBe(404);
-    expect((await ask(await order({ version: '1.4.0' }, 'snippet'))).status).toBe(404);
-    await sql(`UPDATE agent_command SET status = 'failed', finished_at = now() WHERE id = $1`, [command]);
-    expect((await ask(command)).status).toBe(409);
+    expect((await requestDownload(await insertCommand({ version: '1.4.0' }, 'snippet'))).status).toBe(404);
+    await querySql(`UPDATE agent_command SET status = 'failed', finished_at = now() WHERE id = $1`, [command]);
+    expect((await requestDownload(command)).status).toBe(409);
   });
 });

@@ -7,20 +7,23 @@ describe('results of commands', () => {
   let harness: Harness;
   let organizationId: string;
   let worker: HttpClient;
-  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
-  const agentOf = async (id: string) => (await sql('SELECT * FROM agent WHERE id = $1', [id]))[0];
+  const querySql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+  const readAgentRow = async (id: string) => (await querySql('SELECT * FROM agent WHERE id = $1', [id]))[0];
 
   const makeMachine = async (columns: Record<string, unknown> = {}) => {
     const { id } = await makeAgent(harness.db, { organizationId, name: newId() });
     for (const [column, value] of Object.entries({ status: 'online', boot_id: 'boot-1', ...columns })) {
-      await sql(`UPDATE agent SET ${column} = $2 WHERE id = $1`, [id, value]);
+      await querySql(`UPDATE agent SET ${column} = $2 WHERE id = $1`, [id, value]);
     }
     return id;
   };
   const makeJob = async (agentId: string, status: string) => {
     const [workflowId, jobId] = [newId(), newId()];
-    await sql(`INSERT INTO workflow (id, organization_id, name) VALUES ($1, $2, 'w')`, [workflowId, organizationId]);
-    await sql(
+    await querySql(`INSERT INTO workflow (id, organization_id, name) VALUES ($1, $2, 'w')`, [
+      workflowId,
+      organizationId,
+    ]);
+    await querySql(
       `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status)
        VALUES ($1, $2, $3, 1, $4, $5)`,
       [jobId, organizationId, workflowId, agentId, status],
@@ -29,15 +32,15 @@ describe('results of commands', () => {
   };
   const makeOrganization = async () => {
     const id = newId();
-    await sql(`INSERT INTO organization (id, name) VALUES ($1, 'o')`, [id]);
-    await sql('INSERT INTO organization_settings (organization_id) VALUES ($1)', [id]);
+    await querySql(`INSERT INTO organization (id, name) VALUES ($1, 'o')`, [id]);
+    await querySql('INSERT INTO organization_settings (organization_id) VALUES ($1)', [id]);
     const key = await makeApiKey(harness.db, { organizationId: id, scope: 'worker' });
     return { id, worker: harness.http.withKey(key.secret) };
   };
 
   const makeCommand = async (agentId: string, jobId: string | null) => {
     const id = newId();
-    await sql(
+    await querySql(
       `INSERT INTO agent_command (id, organization_id, agent_id, job_id, kind, payload, deadline)
        VALUES ($1, $2, $3, $4, $5, '{}', now() + interval '1 minute')`,
       [id, organizationId, agentId, jobId, jobId ? 'stop_job' : 'snippet'],
@@ -52,19 +55,19 @@ describe('results of commands', () => {
   afterAll(() => harness.close());
 
   describe('the output of a command', () => {
-    const outputOf = async (commandId: string) =>
-      (await sql('SELECT status, output FROM agent_command WHERE id = $1', [commandId]))[0];
+    const readCommandOutput = async (commandId: string) =>
+      (await querySql('SELECT status, output FROM agent_command WHERE id = $1', [commandId]))[0];
 
     it('the output of a command is accepted and stored until the command’s result replaces it', async () => {
       const id = await makeMachine();
       const commandId = await makeCommand(id, null);
       const path = `/api/agents/${id}/commands/${commandId}`;
       expect((await worker.post(`${path}/output`, { output: 'first\n' })).body).toEqual({ accepted: true });
-      expect(await outputOf(commandId)).toEqual({ status: 'pending', output: 'first\n' });
+      expect(await readCommandOutput(commandId)).toEqual({ status: 'pending', output: 'first\n' });
       await worker.post(`${path}/result`, { status: 'success', output: 'all of it\n' });
       const late = await worker.post(`${path}/output`, { output: 'first\n' });
       expect([late.status, late.body]).toEqual([200, { accepted: false, reason: 'already finished' }]);
-      expect(await outputOf(commandId)).toEqual({ status: 'success', output: 'all of it\n' });
+      expect(await readCommandOutput(commandId)).toEqual({ status: 'success', output: 'all of it\n' });
     });
 
     it('output is accepted only from the organization of a command that runs code', async () => {
@@ -72,7 +75,7 @@ describe('results of commands', () => {
       const stop = await makeCommand(id, await makeJob(id, 'running'));
       const path = `/api/agents/${id}/commands/${stop}/output`;
       expect((await worker.post(path, { output: 'x' })).body.accepted).toBe(false);
-      expect(await outputOf(stop)).toEqual({ status: 'pending', output: null });
+      expect(await readCommandOutput(stop)).toEqual({ status: 'pending', output: null });
       const other = await makeOrganization();
       expect((await other.worker.post(path, { output: 'x' })).status).toBe(404);
     });
@@ -85,9 +88,9 @@ describe('results of commands', () => {
       const path = `/api/agents/${id}/commands/${commandId}/result`;
       const body = { status: 'success', output: { remaining: 0 } };
       expect((await worker.post(path, body)).body).toEqual({ accepted: true });
-      expect((await agentOf(id)).lastActivityAt).toBeInstanceOf(Date);
+      expect((await readAgentRow(id)).lastActivityAt).toBeInstanceOf(Date);
       expect((await worker.post(path, body)).body).toEqual({ accepted: false, reason: 'already finished' });
-      const enqueued = await sql(`SELECT name FROM outbox WHERE payload->>'commandId' = $1`, [commandId]);
+      const enqueued = await querySql(`SELECT name FROM outbox WHERE payload->>'commandId' = $1`, [commandId]);
       expect(enqueued).toEqual([{ name: 'command-finished' }]);
     });
 
@@ -95,7 +98,7 @@ describe('results of commands', () => {
       const id = await makeMachine();
       const commandId = await makeCommand(id, null);
       await worker.post(`/api/agents/${id}/commands/${commandId}/result`, { status: 'failed', error: 'no' });
-      expect(await sql(`SELECT name FROM outbox WHERE payload->>'commandId' = $1`, [commandId])).toEqual([]);
+      expect(await querySql(`SELECT name FROM outbox WHERE payload->>'commandId' = $1`, [commandId])).toEqual([]);
     });
   });
 
@@ -116,37 +119,38 @@ describe('results of commands', () => {
     it('a poll for commands returns nothing until an operator releases a restored service', async () => {
       const id = await makeMachine();
       const commandId = await makeCommand(id, null);
-      await sql("INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', now(), now())");
+      await querySql("INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', now(), now())");
       const database = { url: harness.databaseUrl, name: '', drop: async () => undefined };
       const restored = await startHarness({ ...ingest, database });
       const key = (await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: id })).secret;
-      const poll = async () => (await restored.http.withKey(key).get(`/api/agents/${id}/commands`)).body.commands;
+      const pollCommands = async () =>
+        (await restored.http.withKey(key).get(`/api/agents/${id}/commands`)).body.commands;
       try {
-        expect(await poll()).toEqual([]);
-        await sql('UPDATE recovery_hold SET released_at = now()');
-        expect(await waitFor('its command', async () => (await poll())[0])).toMatchObject({ commandId });
+        expect(await pollCommands()).toEqual([]);
+        await querySql('UPDATE recovery_hold SET released_at = now()');
+        expect(await waitFor('its command', async () => (await pollCommands())[0])).toMatchObject({ commandId });
       } finally {
         await restored.close();
-        await sql('DELETE FROM recovery_hold');
+        await querySql('DELETE FROM recovery_hold');
       }
     });
 
     it('a poll for commands leaves out a command whose secrets cannot be decrypted', async () => {
       const id = await makeMachine();
-      await sql(
+      await querySql(
         `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed)
          VALUES ($1, 'SHUT', 'gone', 'x', 'x')`,
         [organizationId],
       );
       const [good, shut] = [await makeCommand(id, null), await makeCommand(id, null)];
-      await sql(`UPDATE agent_command SET vault_keys = '{SHUT}' WHERE id = $1`, [shut]);
+      await querySql(`UPDATE agent_command SET vault_keys = '{SHUT}' WHERE id = $1`, [shut]);
       const { body } = await worker.get(`/api/agents/${id}/commands`);
       expect(body.commands.map(({ commandId }: { commandId: string }) => commandId)).toEqual([good]);
     });
   });
 
   describe('an upload', () => {
-    const ask = (agentId: string, body: object = {}, client = worker) =>
+    const requestUpload = (agentId: string, body: object = {}, client = worker) =>
       client.post(`/api/agents/${agentId}/uploads`, {
         filename: 'EOB März/../x.pdf',
         contentType: 'application/pdf',
@@ -157,27 +161,27 @@ describe('results of commands', () => {
     it('an upload with the requested size and type goes directly to the object storage before it is recorded', async () => {
       const id = await makeMachine();
       const jobId = await makeJob(id, 'running');
-      const { status, body } = await ask(id, { jobId });
+      const { status, body } = await requestUpload(id, { jobId });
       expect(status).toBe(201);
       expect(body.key).toMatch(new RegExp(`^artifacts/${organizationId}/${jobId}/[0-9a-f-]{36}-EOB_Ma_rz_.._x.pdf$`));
-      const put = (headers: Record<string, string>, bytes: string) =>
+      const putBytes = (headers: Record<string, string>, bytes: string) =>
         fetch(body.uploadUrl, { method: body.method, headers: { ...body.headers, ...headers }, body: bytes });
-      expect((await put({}, 'hello and more')).status).toBe(403);
-      expect((await put({ 'content-type': 'text/html' }, 'hello')).status).toBe(403);
-      expect((await put({}, 'hello')).status).toBe(200);
+      expect((await putBytes({}, 'hello and more')).status).toBe(403);
+      expect((await putBytes({ 'content-type': 'text/html' }, 'hello')).status).toBe(403);
+      expect((await putBytes({}, 'hello')).status).toBe(200);
       const storage = harness.app.nest.get(ObjectStorage);
       expect((await storage.get(body.key))?.toString()).toBe('hello');
-      const [row] = await sql('SELECT * FROM artifact WHERE storage_key = $1', [body.key]);
+      const [row] = await querySql('SELECT * FROM artifact WHERE storage_key = $1', [body.key]);
       expect(row).toMatchObject({ agentId: id, jobId: jobId, filename: 'EOB März/../x.pdf', size: 5 });
     });
 
     it('an upload is refused if it is larger than 100 MiB or for another agent’s job', async () => {
       const [id, other] = [await makeMachine(), await makeMachine()];
-      expect((await ask(id, { size: 100 * 1024 * 1024 + 1 })).status).toBe(413);
-      expect((await ask(id, { jobId: await makeJob(other, 'running') })).body.code).toBe('not_found');
-      expect((await ask(newId())).body.code).toBe('agent_not_found');
+      expect((await requestUpload(id, { size: 100 * 1024 * 1024 + 1 })).status).toBe(413);
+      expect((await requestUpload(id, { jobId: await makeJob(other, 'running') })).body.code).toBe('not_found');
+      expect((await requestUpload(newId())).body.code).toBe('agent_not_found');
       const foreign = await makeOrganization();
-      expect((await ask(id, {}, foreign.worker)).body.code).toBe('agent_not_found');
+      expect((await requestUpload(id, {}, foreign.worker)).body.code).toBe('agent_not_found');
     });
   });
 });

@@ -27,11 +27,11 @@ describe('callbacks over HTTP', () => {
   });
   afterAll(() => harness.close());
 
-  const claims = (body: string, signature?: string) =>
+  const postClaimResults = (body: string, signature?: string) =>
     worker
       .with(signature ? { 'x-service-signature': signature } : {})
       .send('POST', `/api/jobs/${jobId}/claim-results`, body);
-  const signed = (body: string, { signedJobId = jobId, at = Date.now(), key = secret } = {}) => {
+  const signBody = (body: string, { signedJobId = jobId, at = Date.now(), key = secret } = {}) => {
     const t = Math.floor(at / 1000);
     return `t=${t},v1=${createHmac('sha256', key).update(`${t}.${signedJobId}.${body}`).digest('hex')}`;
   };
@@ -65,39 +65,39 @@ describe('callbacks over HTTP', () => {
 
   it('the signature of claim results must match their time, job and body', async () => {
     const body = JSON.stringify({ claimResults: [{ claimId: 'A', outcome: 'eob_uploaded' }] });
-    const good = await claims(body, signed(body));
+    const good = await postClaimResults(body, signBody(body));
     expect([good.status, good.body]).toEqual([
       200,
       { accepted: 1, claims: { attempted: 1, eobUploaded: 1, noEobFound: 0, failed: 0 } },
     ]);
     const bad = [
       undefined,
-      signed(body, { key: 'mss_wrong' }),
-      signed(body, { signedJobId: agentId }),
-      signed(body, { at: Date.now() - 301_000 }),
-      signed(`${body} `),
+      signBody(body, { key: 'mss_wrong' }),
+      signBody(body, { signedJobId: agentId }),
+      signBody(body, { at: Date.now() - 301_000 }),
+      signBody(`${body} `),
     ];
     for (const signature of bad) {
-      const refused = await claims(body, signature);
+      const refused = await postClaimResults(body, signature);
       expect([refused.status, refused.body.code]).toEqual([401, 'unauthenticated']);
     }
   });
 
   it('claim results need no key; a key that is sent too must be a worker key of the job’s organization', async () => {
     const body = JSON.stringify({ claimResults: [{ claimId: 'A', outcome: 'eob_uploaded' }] });
-    const post = (client: HttpClient, targetId: string, signature?: string) =>
+    const postClaimsOfJob = (client: HttpClient, targetId: string, signature?: string) =>
       client
         .with(signature ? { 'x-service-signature': signature } : {})
         .send('POST', `/api/jobs/${targetId}/claim-results`, body);
     const bare = harness.http;
-    expect((await post(bare, jobId, signed(body))).body.claims.attempted).toBe(1);
+    expect((await postClaimsOfJob(bare, jobId, signBody(body))).body.claims.attempted).toBe(1);
 
     const unknown = newId();
     const foreign = await makeJob(harness.db, { organizationId: (await makeOrganization(harness.db)).id });
     const refused = [
-      await post(bare, jobId, signed(body, { key: 'mss_wrong' })),
-      await post(bare, unknown, signed(body, { signedJobId: unknown })),
-      await post(bare, foreign.id, signed(body, { signedJobId: foreign.id })),
+      await postClaimsOfJob(bare, jobId, signBody(body, { key: 'mss_wrong' })),
+      await postClaimsOfJob(bare, unknown, signBody(body, { signedJobId: unknown })),
+      await postClaimsOfJob(bare, foreign.id, signBody(body, { signedJobId: foreign.id })),
     ];
     const problems = refused.map(({ status, body: { code, detail } }) => [status, code, detail]);
     expect(new Set(problems.map((each) => JSON.stringify(each))).size).toBe(1);
@@ -107,20 +107,22 @@ describe('callbacks over HTTP', () => {
       'The signature in x-service-signature is wrong. Sign the unchanged body again, with the current time and the ' +
         'signing secret.',
     ]);
-    expect((await post(bare, jobId)).status).toBe(401);
+    expect((await postClaimsOfJob(bare, jobId)).status).toBe(401);
 
-    expect((await post(worker, foreign.id, signed(body, { signedJobId: foreign.id }))).status).toBe(404);
-    expect((await post(worker, unknown, signed(body, { signedJobId: unknown }))).status).toBe(404);
-    expect((await post(worker, jobId, signed(body, { key: 'mss_wrong' }))).status).toBe(401);
-    expect((await post(bare.withKey('msk_nosuchkey_0123456789abcdef'), jobId, signed(body))).status).toBe(401);
+    expect((await postClaimsOfJob(worker, foreign.id, signBody(body, { signedJobId: foreign.id }))).status).toBe(404);
+    expect((await postClaimsOfJob(worker, unknown, signBody(body, { signedJobId: unknown }))).status).toBe(404);
+    expect((await postClaimsOfJob(worker, jobId, signBody(body, { key: 'mss_wrong' }))).status).toBe(401);
+    expect((await postClaimsOfJob(bare.withKey('msk_nosuchkey_0123456789abcdef'), jobId, signBody(body))).status).toBe(
+      401,
+    );
     const { secret: apiKey } = await makeApiKey(harness.db, { organizationId, scope: 'api' });
-    expect((await post(bare.withKey(apiKey), jobId, signed(body))).status).toBe(403);
+    expect((await postClaimsOfJob(bare.withKey(apiKey), jobId, signBody(body))).status).toBe(403);
   });
 
   it('claim results may be signed with the secret of the job’s agent, but of no other agent', async () => {
     const body = JSON.stringify({ claimResults: [{ claimId: 'A', outcome: 'eob_uploaded' }] });
     const other = await makeJob(harness.db, { organizationId });
-    const secretOf = async (agent: string, keyAgentId?: string) => {
+    const deriveSecret = async (agent: string, keyAgentId?: string) => {
       const key = await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: keyAgentId });
       const answer = await harness.http
         .withKey(key.secret)
@@ -128,38 +130,38 @@ describe('callbacks over HTTP', () => {
       expect(answer.status).toBe(200);
       return answer.body.signingSecret as string;
     };
-    const own = await secretOf(agentId, agentId);
-    const another = await secretOf(other.agentId, other.agentId);
+    const own = await deriveSecret(agentId, agentId);
+    const another = await deriveSecret(other.agentId, other.agentId);
     expect(new Set([own, another, secret]).size).toBe(3);
-    expect(await secretOf(agentId)).toBe(secret);
+    expect(await deriveSecret(agentId)).toBe(secret);
 
     const bare = harness.http;
-    const post = (client: HttpClient, targetId: string, key: string) =>
+    const postSignedClaims = (client: HttpClient, targetId: string, key: string) =>
       client
-        .with({ 'x-service-signature': signed(body, { signedJobId: targetId, key }) })
+        .with({ 'x-service-signature': signBody(body, { signedJobId: targetId, key }) })
         .send('POST', `/api/jobs/${targetId}/claim-results`, body);
     for (const client of [bare, worker]) {
-      expect((await post(client, jobId, own)).status).toBe(200);
-      expect((await post(client, jobId, another)).body.code).toBe('unauthenticated');
-      expect((await post(client, jobId, secret)).status).toBe(200);
+      expect((await postSignedClaims(client, jobId, own)).status).toBe(200);
+      expect((await postSignedClaims(client, jobId, another)).body.code).toBe('unauthenticated');
+      expect((await postSignedClaims(client, jobId, secret)).status).toBe(200);
     }
-    expect((await post(bare, other.id, own)).status).toBe(401);
-    expect((await post(bare, other.id, another)).status).toBe(200);
+    expect((await postSignedClaims(bare, other.id, own)).status).toBe(401);
+    expect((await postSignedClaims(bare, other.id, another)).status).toBe(200);
   });
 
   it('a request has at most 100 claim results or 1,000 log entries', async () => {
-    const many = (count: number) =>
+    const buildManyClaims = (count: number) =>
       JSON.stringify({
         claimResults: Array.from({ length: count }, (_, at) => ({ claimId: `C${at}`, outcome: 'failed' })),
       });
-    expect((await claims(many(100), signed(many(100)))).body.accepted).toBe(100);
-    expect((await claims(many(101), signed(many(101)))).status).toBe(400);
-    const logs = (count: number) => ({
+    expect((await postClaimResults(buildManyClaims(100), signBody(buildManyClaims(100)))).body.accepted).toBe(100);
+    expect((await postClaimResults(buildManyClaims(101), signBody(buildManyClaims(101)))).status).toBe(400);
+    const buildLogs = (count: number) => ({
       logs: Array.from({ length: count }, (_, seq) => ({ jobId, level: 'info', message: 'x', timestamp: 1, seq })),
     });
-    expect((await worker.post('/api/job-logs', logs(1000))).body).toEqual({ accepted: 1000 });
-    expect((await worker.post('/api/job-logs', logs(1000))).body).toEqual({ accepted: 0 });
-    expect((await worker.post('/api/job-logs', logs(1001))).status).toBe(400);
+    expect((await worker.post('/api/job-logs', buildLogs(1000))).body).toEqual({ accepted: 1000 });
+    expect((await worker.post('/api/job-logs', buildLogs(1000))).body).toEqual({ accepted: 0 });
+    expect((await worker.post('/api/job-logs', buildLogs(1001))).status).toBe(400);
     const refused = await worker.post('/api/job-logs', {
       logs: [{ jobId, level: 'loud', message: 'x', timestamp: 1 }],
     });

@@ -16,11 +16,11 @@ const stop = { reason: 'portal_logged_out', at: '2026-01-31T09:40:00.000Z' };
 describe('a run summary that cannot be stored', () => {
   let harness: Harness;
   let worker: HttpClient;
-  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+  const querySql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
   const tables = ['pilot_batch', 'pilot_claim_result', 'pilot_stop_event', 'process_library_session_summary'];
-  const contents = async () => {
+  const readTableContents = async () => {
     const all = [...tables, 'audit_entry', 'outbox', 'run_cost'];
-    const rows = await Promise.all(all.map((table) => sql(`SELECT t.* FROM ${table} t ORDER BY t::text`)));
+    const rows = await Promise.all(all.map((table) => querySql(`SELECT t.* FROM ${table} t ORDER BY t::text`)));
     return JSON.stringify(rows);
   };
   const body = { batchSummary: { batchId: 'torn' }, claimResults: claims, stopEvents: [stop] };
@@ -50,8 +50,8 @@ describe('a run summary that cannot be stored', () => {
    */
   const storeEarlier = async () => {
     await worker.post(path, earlier);
-    await sql("DELETE FROM outbox WHERE name = 'batch-ingested'");
-    return contents();
+    await querySql("DELETE FROM outbox WHERE name = 'batch-ingested'");
+    return readTableContents();
   };
 
   it('a run summary of which one row cannot be stored changes nothing, so that it can be sent again', async () => {
@@ -68,7 +68,7 @@ describe('a run summary that cannot be stored', () => {
       ]);
       expect(failed.headers.get('retry-after')).toBeTruthy();
       expect(failed.text).not.toContain('secret');
-      expect(await contents()).toBe(before);
+      expect(await readTableContents()).toBe(before);
     } finally {
       await owner.query('DROP TRIGGER refuse_stops ON pilot_stop_event; DROP FUNCTION refuse_stops()');
     }
@@ -93,7 +93,7 @@ describe('a run summary that cannot be stored', () => {
       'DENTRIX_RUN_SUMMARY_INGEST_FAILED',
       shape,
     ]);
-    expect(await contents()).toBe(before);
+    expect(await readTableContents()).toBe(before);
     expect((await worker.post(path, body)).body).toMatchObject({ claims: 3, replaced: true });
   });
 });

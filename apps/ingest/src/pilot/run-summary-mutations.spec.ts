@@ -31,7 +31,7 @@ const strange = fc.oneof(
   fc.constantFrom<Json>(null, true, false, 0, -1, 1.5, 1e300, '', ' ', '5', 'null', '\ud800', '\u0000', '💥', [], {}),
   fc.constantFrom<Json>('x'.repeat(20_000), Array(10_001).fill({}), Array(300).fill({ claimId: 1 }), [[[[[]]]]]),
   fc.constantFrom<Json>('2026-02-30T00:00:00Z', '2026-01-31', '0000-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z'),
-  fc.constantFrom<Json>({ prototype: {} }, { toString: 1 }, { length: 3 }, nested(70), nested(60)),
+  fc.constantFrom<Json>({ prototype: {} }, { toString: 1 }, { length: 3 }, buildNestedList(70), buildNestedList(60)),
   fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>,
   fc.double() as fc.Arbitrary<Json>,
 );
@@ -72,7 +72,7 @@ describe('a mutated run summary', () => {
   let worker: HttpClient;
   let organizationId: string;
   let jobs: string[];
-  const sql = (text: string) => harness.db.query<any>('system', text);
+  const querySql = (text: string) => harness.db.query<any>('system', text);
 
   beforeAll(async () => {
     harness = await startHarness({ ...ingest, env: { RATE_LIMIT_PER_MINUTE: '1000000', LOG_LEVEL: 'warn' } });
@@ -87,12 +87,12 @@ describe('a mutated run summary', () => {
   afterAll(() => harness.close());
 
   /** Returns a digest of all stored rows and columns. */
-  const contents = async () => {
+  const digestTableContents = async () => {
     const tables = ['pilot_batch', 'pilot_claim_result', 'pilot_stop_event', 'run_cost', 'job'];
     const digests = tables.map(
       (table) => `(SELECT md5(COALESCE(string_agg(t::text, '|' ORDER BY t::text), '')) FROM ${table} t)`,
     );
-    const [row] = await sql(`SELECT concat_ws(' ', ${digests.join(', ')},
+    const [row] = await querySql(`SELECT concat_ws(' ', ${digests.join(', ')},
       (SELECT count(*) FROM audit_entry), (SELECT count(*) FROM outbox WHERE name = 'batch-ingested')) AS all`);
     return row.all as string;
   };
@@ -125,13 +125,13 @@ describe('a mutated run summary', () => {
         })),
         stopEvents: Array.from({ length: stops }, () => ({ reason: 'end', at: '2026-01-31T09:30:00Z', detail: 'd' })),
       };
-      const spelled = isSnake && envelope !== 'camel' ? snaked(content) : content;
+      const spelled = isSnake && envelope !== 'camel' ? convertToSnakeCase(content) : content;
       if (envelope === 'camel') return spelled;
       return { [envelope === 'nested' ? 'practiceRunSummary' : 'practice_run_summary']: spelled };
     });
 
   it('a mutated run summary is stored completely, or is refused with a known code and changes nothing', async () => {
-    let before = await contents();
+    let before = await digestTableContents();
     const outcomes: Record<string, number> = {};
     const changed = fc.tuple(valid, fc.array(mutation, { minLength: 0, maxLength: 3 }), damage);
     await fc.assert(
@@ -139,11 +139,11 @@ describe('a mutated run summary', () => {
         const named = JSON.parse(JSON.stringify(summary), (key, value: unknown) =>
           /^job_?id$/i.test(key) && typeof value === 'number' ? jobs[value] : value,
         ) as Json;
-        const text = damaged(JSON.stringify(mutations.reduce(mutated, named)) ?? '', harm);
+        const text = damageText(JSON.stringify(mutations.reduce(mutateValue, named)) ?? '', harm);
         const answer = await worker.send('POST', path, text);
         const outcome = answer.status === 201 ? 'stored' : String(answer.body.code);
         outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-        const now = await contents();
+        const now = await digestTableContents();
         if (answer.status === 201) {
           const { batchId, claims, stopEvents } = answer.body;
           const [{ rows, stops, counted }] = await harness.db.query<any>(
@@ -174,48 +174,50 @@ describe('a mutated run summary', () => {
 });
 
 /** Returns the paths of a value and of all values that it contains. */
-function pathsIn(value: Json, prefix: (string | number)[] = []): (string | number)[][] {
+function listValuePaths(value: Json, prefix: (string | number)[] = []): (string | number)[][] {
   if (typeof value !== 'object' || value === null) return [prefix];
   const entries: [string | number, Json][] = Array.isArray(value)
     ? value.slice(0, 20).map((item, index) => [index, item])
     : Object.entries(value);
-  return [prefix, ...entries.flatMap(([key, inner]) => pathsIn(inner, [...prefix, key]))];
+  return [prefix, ...entries.flatMap(([key, inner]) => listValuePaths(inner, [...prefix, key]))];
 }
 
-function mutated(value: Json, change: Mutation): Json {
-  const paths = pathsIn(value);
+function mutateValue(value: Json, change: Mutation): Json {
+  const paths = listValuePaths(value);
   const keyPath = paths[change.at % paths.length]!;
   const old = keyPath.reduce<any>((inner, key) => inner?.[key], value) as Json;
   switch (change.kind) {
     case 'replace':
-      return put(value, keyPath, change.value);
+      return setValueAtPath(value, keyPath, change.value);
     case 'remove':
-      return put(value, keyPath, undefined);
+      return setValueAtPath(value, keyPath, undefined);
     case 'wrap':
-      return put(value, keyPath, { [change.key]: old });
+      return setValueAtPath(value, keyPath, { [change.key]: old });
     case 'respell':
-      return put(value, keyPath, snaked(old));
+      return setValueAtPath(value, keyPath, convertToSnakeCase(old));
     case 'add':
-      if (Array.isArray(old)) return put(value, keyPath, [...old, change.value]);
+      if (Array.isArray(old)) return setValueAtPath(value, keyPath, [...old, change.value]);
       return typeof old === 'object' && old !== null
-        ? put(value, keyPath, { ...old, [change.key]: change.value })
-        : put(value, keyPath, change.value);
+        ? setValueAtPath(value, keyPath, { ...old, [change.key]: change.value })
+        : setValueAtPath(value, keyPath, change.value);
   }
 }
 
-function put(value: Json, [key, ...rest]: (string | number)[], inner: Json | undefined): Json {
+function setValueAtPath(value: Json, [key, ...rest]: (string | number)[], inner: Json | undefined): Json {
   if (key === undefined) return inner ?? null;
   const copy: any = Array.isArray(value) ? [...value] : { ...(value as object) };
   if (rest.length === 0 && inner === undefined) delete copy[key];
-  else copy[key] = put(copy[key], rest, inner);
+  else copy[key] = setValueAtPath(copy[key], rest, inner);
   return Array.isArray(copy) ? copy.filter((item) => item !== undefined) : copy;
 }
 
-function snaked(value: Json): Json {
-  if (Array.isArray(value)) return value.map(snaked);
+function convertToSnakeCase(value: Json): Json {
+  if (Array.isArray(value)) return value.map(convertToSnakeCase);
   if (typeof value !== 'object' || value === null) return value;
-  const spelled = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [spelled(key), snaked(inner)]));
+  const spellInSnakeCase = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [spellInSnakeCase(key), convertToSnakeCase(inner)]),
+  );
 }
 
 type Damage =
@@ -224,7 +226,7 @@ type Damage =
   | { kind: 'twice'; at: number; value: Json }
   | null;
 
-function damaged(text: string, harm: Damage): string | Uint8Array {
+function damageText(text: string, harm: Damage): string | Uint8Array {
   if (harm === null || text.length === 0) return text;
   const offset = harm.at % text.length;
   if (harm.kind === 'cut') return text.slice(0, offset);
@@ -234,6 +236,6 @@ function damaged(text: string, harm: Damage): string | Uint8Array {
   return new Uint8Array(bytes);
 }
 
-function nested(depth: number): Json {
-  return depth === 0 ? 1 : [nested(depth - 1)];
+function buildNestedList(depth: number): Json {
+  return depth === 0 ? 1 : [buildNestedList(depth - 1)];
 }

@@ -21,7 +21,7 @@ describe('a run summary', () => {
   let harness: Harness;
   let organizationId: string;
   let worker: HttpClient;
-  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+  const querySql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
 
   beforeAll(async () => {
     harness = await startHarness({ ...ingest, env: { RATE_LIMIT_PER_MINUTE: '100000' } });
@@ -30,25 +30,28 @@ describe('a run summary', () => {
   });
   afterAll(() => harness.close());
 
-  const stored = async (batchId: string, organization = organizationId) => {
-    const [batch] = await sql('SELECT * FROM pilot_batch WHERE organization_id = $1 AND batch_id = $2', [
+  const readStoredBatch = async (batchId: string, organization = organizationId) => {
+    const [batch] = await querySql('SELECT * FROM pilot_batch WHERE organization_id = $1 AND batch_id = $2', [
       organization,
       batchId,
     ]);
     if (!batch) return null;
-    const rows = await sql('SELECT * FROM pilot_claim_result WHERE pilot_batch_id = $1 ORDER BY claim_index', [
+    const rows = await querySql('SELECT * FROM pilot_claim_result WHERE pilot_batch_id = $1 ORDER BY claim_index', [
       batch.id,
     ]);
-    const stops = await sql('SELECT * FROM pilot_stop_event WHERE pilot_batch_id = $1 ORDER BY event_index', [
+    const stops = await querySql('SELECT * FROM pilot_stop_event WHERE pilot_batch_id = $1 ORDER BY event_index', [
       batch.id,
     ]);
     return { batch, rows, stops };
   };
   /** Returns the stored rows without the columns that change with each report. */
-  const storedContents = async (batchId: string) => {
-    const { batch, rows, stops } = (await stored(batchId))!;
-    const own = ({ id: _id, pilotBatchId: _batch, batchId: _name, ingestedAt: _at, ...row }: any) => row;
-    return JSON.parse(JSON.stringify([own(batch), rows.map(own), stops.map(own)])) as unknown;
+  const readStoredContents = async (batchId: string) => {
+    const { batch, rows, stops } = (await readStoredBatch(batchId))!;
+    const omitGeneratedColumns = ({ id: _id, pilotBatchId: _batch, batchId: _name, ingestedAt: _at, ...row }: any) =>
+      row;
+    return JSON.parse(
+      JSON.stringify([omitGeneratedColumns(batch), rows.map(omitGeneratedColumns), stops.map(omitGeneratedColumns)]),
+    ) as unknown;
   };
 
   it('the same rows are stored for each envelope and spelling of a run summary', async () => {
@@ -64,7 +67,7 @@ describe('a run summary', () => {
           stop_events: [stop],
         },
       },
-      // This body mixes the spellings, and has some fields with equal values in both spellings.
+      // This body mixes camel case and snake case, and has some fields with equal values in both.
       {
         practiceRunSummary: {
           batch_summary: { batchId: 'e3', batch_id: 'e3', ...camel, ...snake, startedAt: snake.started_at },
@@ -81,9 +84,9 @@ describe('a run summary', () => {
         { success: true, batchId: `e${at}`, jobId: null, claims: 3, stopEvents: 1 },
       ]);
       expect(answer.headers.get('location')).toBe(`/api/pilot/batches/e${at}`);
-      expect(await storedContents(`e${at}`)).toEqual(await storedContents('e0'));
+      expect(await readStoredContents(`e${at}`)).toEqual(await readStoredContents('e0'));
     }
-    const { batch, rows } = (await stored('e2'))!;
+    const { batch, rows } = (await readStoredBatch('e2'))!;
     expect(batch).toMatchObject({
       claimsAttempted: 3,
       claimsEobUploaded: 1,
@@ -181,7 +184,7 @@ describe('a run summary', () => {
     }
     const form = await worker.with({ 'content-type': 'text/plain' }).send('POST', path, 'secret');
     expect([form.status, form.body.code, form.body.shape]).toEqual([415, unreadable, none]);
-    expect(await stored('secret-batch')).toBeNull();
+    expect(await readStoredBatch('secret-batch')).toBeNull();
   });
 
   it('the shape in a run summary’s error lists at most 50 keys, each with a maximum length', async () => {
@@ -193,9 +196,9 @@ describe('a run summary', () => {
 
   it('a run summary is accepted with a worker key or an API key, but not without a key', async () => {
     const api = harness.http.withKey((await makeApiKey(harness.db, { organizationId, scope: 'api' })).secret);
-    const send = (client: HttpClient) => client.post(path, { batchSummary: { batchId: newId() } });
-    expect([(await send(worker)).status, (await send(api)).status]).toEqual([201, 201]);
-    const unauthenticated = await send(harness.http);
+    const postEmptyBatch = (client: HttpClient) => client.post(path, { batchSummary: { batchId: newId() } });
+    expect([(await postEmptyBatch(worker)).status, (await postEmptyBatch(api)).status]).toEqual([201, 201]);
+    const unauthenticated = await postEmptyBatch(harness.http);
     expect([unauthenticated.status, unauthenticated.body.code, unauthenticated.body.shape]).toEqual([
       401,
       'unauthenticated',
@@ -209,18 +212,22 @@ describe('a run summary', () => {
     const foreign = await makeJob(harness.db, { organizationId: (await makeOrganization(harness.db)).id });
     const key = await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: own.agentId });
     const machine = harness.http.withKey(key.secret);
-    const send = (client: HttpClient, jobId: string) =>
+    const postBatchOfJob = (client: HttpClient, jobId: string) =>
       client.post(path, { batchSummary: { batchId: `of ${jobId}`, jobId }, claimResults: claims });
-    expect((await send(machine, own.id)).body).toMatchObject({ jobId: own.id, claims: 3 });
-    expect((await stored(`of ${own.id}`))!.batch).toMatchObject({
+    expect((await postBatchOfJob(machine, own.id)).body).toMatchObject({ jobId: own.id, claims: 3 });
+    expect((await readStoredBatch(`of ${own.id}`))!.batch).toMatchObject({
       jobId: own.id,
       namedJobId: own.id,
       workflowId: own.workflowId,
     });
-    const refused = [await send(machine, other.id), await send(machine, foreign.id), await send(worker, foreign.id)];
+    const refused = [
+      await postBatchOfJob(machine, other.id),
+      await postBatchOfJob(machine, foreign.id),
+      await postBatchOfJob(worker, foreign.id),
+    ];
     expect(refused.map(({ status, body }) => [status, body.code])).toEqual(Array(3).fill([404, 'JOB_NOT_FOUND']));
-    expect(await stored(`of ${other.id}`)).toBeNull();
-    expect(await stored(`of ${foreign.id}`)).toBeNull();
+    expect(await readStoredBatch(`of ${other.id}`)).toBeNull();
+    expect(await readStoredBatch(`of ${foreign.id}`)).toBeNull();
   });
 
   it('a run summary replaces only the stored summary of its batch', async () => {
@@ -231,11 +238,11 @@ describe('a run summary', () => {
     const batchSummary = { batchId: 'again' };
     await otherWorker.post(path, { batchSummary, claimResults: claims });
     await worker.post(path, { batchSummary: { batchId: 'again2' }, claimResults: claims });
-    const others = [await stored('again', otherOrganizationId), await stored('again2')];
+    const others = [await readStoredBatch('again', otherOrganizationId), await readStoredBatch('again2')];
 
     await worker.post(path, { batchSummary, claimResults: claims, stopEvents: [stop] });
-    const first = (await stored('again'))!;
-    await sql(
+    const first = (await readStoredBatch('again'))!;
+    await querySql(
       `INSERT INTO process_library_session_summary (pilot_batch_id, organization_id, occurred_at, headline)
        VALUES ($1, $2, now(), 'of the first')`,
       [first.batch.id, organizationId],
@@ -245,7 +252,7 @@ describe('a run summary', () => {
       201,
       { success: true, batchId: 'again', jobId: null, claims: 2, stopEvents: 0, replaced: true },
     ]);
-    const second = (await stored('again'))!;
+    const second = (await readStoredBatch('again'))!;
     expect(second.rows.map(({ id, claimId }: any) => [id, claimId])).toEqual([
       ['again:claim:0', 'B'],
       ['again:claim:1', 'A'],
@@ -253,10 +260,10 @@ describe('a run summary', () => {
     expect(second.stops).toEqual([]);
     expect(second.batch).toMatchObject({ claimsAttempted: 2, stopEvents: 0 });
     for (const table of ['pilot_claim_result', 'pilot_stop_event', 'process_library_session_summary']) {
-      expect(await sql(`SELECT FROM ${table} WHERE pilot_batch_id = $1`, [first.batch.id])).toEqual([]);
+      expect(await querySql(`SELECT FROM ${table} WHERE pilot_batch_id = $1`, [first.batch.id])).toEqual([]);
     }
-    expect([await stored('again', otherOrganizationId), await stored('again2')]).toEqual(others);
-    const trail = await sql(
+    expect([await readStoredBatch('again', otherOrganizationId), await readStoredBatch('again2')]).toEqual(others);
+    const trail = await querySql(
       `SELECT actor_kind, changes FROM audit_entry WHERE action = 'pilot_batch.ingest' AND target_id = 'again'
          AND organization_id = $1 ORDER BY id`,
       [organizationId],
@@ -278,11 +285,11 @@ describe('a run summary', () => {
     );
     expect(responses.map(({ status }) => status)).toEqual(Array(12).fill(201));
     expect(responses.filter(({ body }) => !body.replaced)).toHaveLength(1);
-    const { batch, rows } = (await stored('raced'))!;
+    const { batch, rows } = (await readStoredBatch('raced'))!;
     const { teller } = batch.metadata;
     expect(rows.map(({ claimId }: any) => claimId)).toEqual(Array(teller + 1).fill(`of ${teller}`));
     expect(batch.claimsAttempted).toBe(teller + 1);
-    const [{ count }] = await sql(
+    const [{ count }] = await querySql(
       `SELECT count(*) FROM pilot_batch WHERE organization_id = $1 AND batch_id = 'raced'`,
       [organizationId],
     );
@@ -297,22 +304,22 @@ describe('a run summary', () => {
     }));
     const answer = await worker.post(path, { batchSummary: { batchId: 'large' }, claimResults: rows });
     expect([answer.status, answer.body.claims]).toEqual([201, 10_000]);
-    const { batch, rows: storedRows } = (await stored('large'))!;
+    const { batch, rows: storedRows } = (await readStoredBatch('large'))!;
     expect(storedRows.map(({ claimId }: any) => claimId)).toEqual(rows.map(({ claimId }) => claimId));
     expect(batch).toMatchObject({ claimsAttempted: 10_000, processingMicros: 10_000 });
     const more = await worker.post(path, { batchSummary: { batchId: 'large' }, claimResults: [...rows, rows[0]] });
     expect([more.status, more.body.code]).toEqual([400, invalid]);
-    expect((await stored('large'))!.batch).toEqual(batch);
+    expect((await readStoredBatch('large'))!.batch).toEqual(batch);
   });
 
   it('unpaired surrogates in the text of a run summary are replaced by U+FFFD', async () => {
     const text = '{"batchSummary":{"batchId":"half"},"claimResults":[{"claimId":"a\\ud83d","outcome":"failed"}]}';
     expect((await worker.send('POST', path, text)).status).toBe(201);
-    expect((await stored('half'))!.rows[0].claimId).toBe('a\ufffd');
+    expect((await readStoredBatch('half'))!.rows[0].claimId).toBe('a\ufffd');
   });
 
   it('a run summary books the cost of its ended run and writes it to the job', async () => {
-    await sql('UPDATE organization_settings SET compute_micros_per_hour = 3600000 WHERE organization_id = $1', [
+    await querySql('UPDATE organization_settings SET compute_micros_per_hour = 3600000 WHERE organization_id = $1', [
       organizationId,
     ]);
     const finishedAt = new Date();
@@ -320,8 +327,8 @@ describe('a run summary', () => {
     const { id: jobId } = await makeJob(harness.db, { organizationId, status: 'completed', startedAt, finishedAt });
     const answer = await worker.post(path, { batchSummary: { batchId: 'costed', jobId }, claimResults: claims });
     expect(answer.status).toBe(201);
-    const [job] = await sql('SELECT * FROM job WHERE id = $1', [jobId]);
-    const [cost] = await sql('SELECT * FROM run_cost WHERE job_id = $1', [jobId]);
+    const [job] = await querySql('SELECT * FROM job WHERE id = $1', [jobId]);
+    const [cost] = await querySql('SELECT * FROM run_cost WHERE job_id = $1', [jobId]);
     expect(cost).toBeDefined();
     expect(job.totalCostMicros).toBe(1_000_000);
   });

@@ -11,7 +11,7 @@ export interface Machine {
   id: string;
   client: HttpClient;
   bootId: string;
-  /** Its own price in USD per hour; null if the organization's price applies. */
+  /** Price of the machine in USD per hour; null if the organization's price applies. */
   hourly: number | null;
 }
 
@@ -44,18 +44,18 @@ export abstract class MachineReports {
   ): Promise<Usage[]> {
     const usages: Usage[] = [];
     for (let stepOrder = first; stepOrder < first + count; stepOrder += 1) {
-      await this.passMinutes(this.random.nextInteger(1, 10));
+      await this.passMinutes(this.random.drawInteger(1, 10));
       const at = this.time.clock.now().toISOString();
       const { provider, model } = preset ?? this.random.pickOne(models);
       const usage = {
         provider,
         model,
-        input: this.random.nextInteger(0, 300_000),
-        output: this.random.nextInteger(0, 30_000),
+        input: this.random.drawInteger(0, 300_000),
+        output: this.random.drawInteger(0, 30_000),
         reported: preset
           ? preset.reported
           : this.random.drawBoolean(0.5)
-            ? this.random.nextInteger(0, 2_000_000) / 1_000_000
+            ? this.random.drawInteger(0, 2_000_000) / 1_000_000
             : null,
       };
       const body = {
@@ -85,12 +85,12 @@ export abstract class MachineReports {
   protected async reportBillingSteps(machine: Machine, jobId: string): Promise<BillingStep[]> {
     if (this.random.drawBoolean(0.5)) return [];
     const steps: BillingStep[] = [];
-    for (let npi = 0; npi < this.random.nextInteger(1, 3); npi += 1) {
+    for (let npi = 0; npi < this.random.drawInteger(1, 3); npi += 1) {
       steps.push({ type: 'select_org_provider', npi: `100000000${npi}` });
-      for (let claim = 0; claim < this.random.nextInteger(0, 5); claim += 1) {
-        const id = `K-${this.random.nextInteger(1, 4)}`;
+      for (let claim = 0; claim < this.random.drawInteger(0, 5); claim += 1) {
+        const id = `K-${this.random.drawInteger(1, 4)}`;
         const named = this.random.pickOne([{ claim_id: id }, { claim_submission_id: id }, {}]);
-        const own = this.random.drawBoolean(0.5) ? { npi: `100000000${this.random.nextInteger(0, 4)}` } : {};
+        const own = this.random.drawBoolean(0.5) ? { npi: `100000000${this.random.drawInteger(0, 4)}` } : {};
         steps.push({ type: 'claim_result', ...own, ...named });
       }
     }
@@ -104,15 +104,15 @@ export abstract class MachineReports {
   /** Reports claim outcomes once or twice. A later report replaces the outcomes of an earlier one. */
   protected async reportClaimResults(machine: Machine, jobId: string): Promise<Run['claims']> {
     const outcomesByClaim: Run['claims'] = {};
-    for (let round = 0; round < this.random.nextInteger(1, 2); round += 1) {
+    for (let round = 0; round < this.random.drawInteger(1, 2); round += 1) {
       await this.passMinutes(1);
-      const claimResults = Array.from({ length: this.random.nextInteger(1, 4) }, (_, at) => ({
+      const claimResults = Array.from({ length: this.random.drawInteger(1, 4) }, (_, at) => ({
         claimId: `C-${at}`,
         outcome: this.random.pickOne(outcomes),
       }));
       // No other test can advance the clock while this report is sent, because its signature is valid for only five
       // minutes.
-      await this.time.withClockStopped(async () => {
+      await this.time.runWithClockStopped(async () => {
         const t = Math.floor(this.time.clock.now().getTime() / 1000);
         const signed = `${t}.${jobId}.${JSON.stringify({ claimResults })}`;
         const signature = `t=${t},v1=${createHmac('sha256', this.signingSecret).update(signed).digest('hex')}`;
@@ -130,9 +130,9 @@ export abstract class MachineReports {
     const rounds = this.random.drawBoolean(0.3) ? 2 : 1;
     let claims: Claim[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      claims = Array.from({ length: this.random.nextInteger(0, 8) }, () => ({
+      claims = Array.from({ length: this.random.drawInteger(0, 8) }, () => ({
         outcome: this.random.pickOne(outcomes),
-        seconds: this.random.drawBoolean(0.8) ? this.random.nextInteger(1, 400_000) / 1000 : null,
+        seconds: this.random.drawBoolean(0.8) ? this.random.drawInteger(1, 400_000) / 1000 : null,
       }));
       const rows = claims.map(({ outcome, seconds }, at) => ({
         claimId: `C-${at}`,

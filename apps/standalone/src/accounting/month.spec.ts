@@ -23,7 +23,7 @@ const month = '2027-03';
 const range = { from: '2027-02-28', to: '2027-04-01' };
 const groupings: GroupBy[] = ['day', 'workflow', 'agent', 'model', 'schedule'];
 
-const price = (provider: string, model: string, input: number, output: number, from: string): Price => ({
+const buildPrice = (provider: string, model: string, input: number, output: number, from: string): Price => ({
   ...{ provider, model, inputUsdPerMillion: input, outputUsdPerMillion: output, from },
 });
 
@@ -66,8 +66,8 @@ describe('a month of three organizations', () => {
         pricing: pricings[at]!,
       });
       await office.setPrices([
-        price('openai', 'Month-Small', 0.4 + at, 1.6, '2027-01-01'),
-        price('anthropic', 'month-large', 3, 15.000001, '2027-01-01'),
+        buildPrice('openai', 'Month-Small', 0.4 + at, 1.6, '2027-01-01'),
+        buildPrice('anthropic', 'month-large', 3, 15.000001, '2027-01-01'),
       ]);
       offices.push(office);
     }
@@ -78,7 +78,7 @@ describe('a month of three organizations', () => {
       if (round === Math.floor(rounds / 2)) await raisePrices();
       await Promise.all(offices.map((office) => office.playRuns()));
     }
-    await untilMetered();
+    await waitUntilMetered();
   }, 1_200_000);
   afterAll(async () => {
     await harness.close();
@@ -89,15 +89,15 @@ describe('a month of three organizations', () => {
   /** Raises the model prices from tomorrow on, and the price of machines for runs that end from now on. */
   async function raisePrices(): Promise<void> {
     const tomorrow = new Date(time.clock.now().getTime() + 24 * 3600 * 1000).toISOString().slice(0, 10);
-    await untilMetered();
+    await waitUntilMetered();
     for (const office of offices) {
-      await office.setPrices([price('OPENAI', 'month-small', 0.77, 2.123456, tomorrow)]);
+      await office.setPrices([buildPrice('OPENAI', 'month-small', 0.77, 2.123456, tomorrow)]);
       await office.setHourlyPrice(0.2);
     }
   }
 
   /** Waits until no message is left in the metering queue. */
-  const untilMetered = () =>
+  const waitUntilMetered = () =>
     waitFor('every run to be metered', async () => {
       const [left] = await harness.db.query<{ count: number }>(
         'system',
@@ -116,15 +116,15 @@ describe('a month of three organizations', () => {
       for (const run of ledger.runs.filter(({ deleted }) => !deleted)) {
         const cost = (await tenant.api.get(`/api/jobs/${run.id}/cost`)).body;
         const expected = computeRunCost(run, ledger.prices);
-        const microsOf = (kind: string) =>
+        const sumMicrosOfKind = (kind: string) =>
           cost.components
             .filter((part: any) => part.kind === kind)
             .reduce((sum: number, part: any) => sum + Math.round(part.amountUsd * 1e6), 0);
         expect([
           run.id,
-          microsOf('ai'),
-          microsOf('compute'),
-          microsOf('reported'),
+          sumMicrosOfKind('ai'),
+          sumMicrosOfKind('compute'),
+          sumMicrosOfKind('reported'),
           Math.round(cost.totalUsd * 1e6),
         ]).toEqual([run.id, ...[expected.ai, expected.compute, expected.reported, expected.total].map(Number)]);
         const job = (await tenant.api.get(`/api/jobs/${run.id}`)).body;
@@ -163,16 +163,19 @@ describe('a month of three organizations', () => {
   it('a model price that is added for a past day changes costs only by a requested recomputation', async () => {
     const before = offices.map(({ ledger }) => ledger.prices);
     for (const [at, office] of offices.entries()) {
-      await office.setPrices([price('nobody', 'month-unknown', 1, 0.123456, '2027-03-05')]);
+      await office.setPrices([buildPrice('nobody', 'month-unknown', 1, 0.123456, '2027-03-05')]);
       office.ledger.prices = before[at]!;
     }
     await checkAll();
     for (const office of offices) {
-      office.ledger.prices = [...office.ledger.prices, price('nobody', 'month-unknown', 1, 0.123456, '2027-03-05')];
+      office.ledger.prices = [
+        ...office.ledger.prices,
+        buildPrice('nobody', 'month-unknown', 1, 0.123456, '2027-03-05'),
+      ];
       const response = await (await office.signIn()).post('/api/organization/model-prices/recompute', range);
       expect([office.ledger.name, response.status]).toEqual([office.ledger.name, 202]);
     }
-    await untilMetered();
+    await waitUntilMetered();
     await checkAll();
   });
 
@@ -180,7 +183,7 @@ describe('a month of three organizations', () => {
     for (const office of offices) {
       for (const run of office.ledger.runs.filter((_, at) => at % 7 === 3)) await office.deleteRun(run);
     }
-    await untilMetered();
+    await waitUntilMetered();
     for (const { ledger, tenant } of offices) {
       expect((await tenant.api.get(`/api/usage?month=${month}`)).body).toMatchObject(computeUsage(ledger, month));
       for (const groupBy of groupings) {

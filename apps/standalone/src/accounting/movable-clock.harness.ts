@@ -7,13 +7,13 @@ export class MovableClock {
 
   /** Advances the clock to this time; does nothing if the clock is past it. */
   advanceTo(to: Date): Promise<void> {
-    return this.withClockStopped(async () => {
+    return this.runWithClockStopped(async () => {
       if (to > this.clock.now()) this.clock.set(to);
     });
   }
 
   /** Runs the work while no other caller advances the clock. */
-  withClockStopped<T>(work: () => Promise<T>): Promise<T> {
+  runWithClockStopped<T>(work: () => Promise<T>): Promise<T> {
     const done = this.last.then(work);
     this.last = done.catch(() => undefined);
     return done;

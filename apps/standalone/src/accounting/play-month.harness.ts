@@ -93,11 +93,11 @@ export class PracticeOffice extends MachineReports {
   private async performRun(machine: Machine, jobId: string): Promise<void> {
     const { random } = this;
     await this.beginRun(machine, jobId);
-    const usages = await this.reportSteps(machine, jobId, { first: 1, count: random.nextInteger(0, 4) });
+    const usages = await this.reportSteps(machine, jobId, { first: 1, count: random.drawInteger(0, 4) });
     const billing = await this.reportBillingSteps(machine, jobId);
     const claims = random.drawBoolean(0.6) ? await this.reportClaimResults(machine, jobId) : {};
-    await this.passMinutes(random.nextInteger(1, 60));
-    const reported = random.drawBoolean(0.4) ? random.nextInteger(0, 4_000_000) / 1_000_000 : null;
+    await this.passMinutes(random.drawInteger(1, 60));
+    const reported = random.drawBoolean(0.4) ? random.drawInteger(0, 4_000_000) / 1_000_000 : null;
     const end = random.pickOne(['completed', 'completed', 'completed', 'failed', 'cancelled'] as const);
     const body = { status: end, seq: 5_000, ...(reported === null ? {} : { totalCostUsd: reported }) };
     await this.postWebhook(machine, jobId, body);
@@ -106,7 +106,7 @@ export class PracticeOffice extends MachineReports {
     if (random.drawBoolean(0.2))
       await this.postWebhook(machine, jobId, { status: 'failed', seq: 5_001, totalCostUsd: 999 });
     if (random.drawBoolean(0.2)) {
-      await this.passMinutes(random.nextInteger(1, 30));
+      await this.passMinutes(random.drawInteger(1, 30));
       usages.push(...(await this.reportSteps(machine, jobId, { first: 100, count: 2 })));
     }
     await this.recordEndedRun(machine, jobId, { usages, reported, billing, claims });
@@ -115,7 +115,7 @@ export class PracticeOffice extends MachineReports {
   }
 
   private async cancelRun(machine: Machine, jobId: string): Promise<void> {
-    await this.passMinutes(this.random.nextInteger(1, 20));
+    await this.passMinutes(this.random.drawInteger(1, 20));
     await this.expectSuccess(this.tenant.api.post(`/api/jobs/${jobId}/cancel`, {}));
     // If the machine has already received the run, it has to report that the run has stopped.
     await this.postWebhook(machine, jobId, { status: 'cancelled', seq: 9_000 });
@@ -217,7 +217,7 @@ export class PracticeOffice extends MachineReports {
 
   private async beginRun(machine: Machine, jobId: string): Promise<void> {
     await this.waitUntilDispatched(jobId);
-    await this.passMinutes(this.random.nextInteger(1, 5));
+    await this.passMinutes(this.random.drawInteger(1, 5));
     await this.postWebhook(machine, jobId, { status: 'running', seq: 1 });
   }
 

@@ -12,13 +12,13 @@ function toFraction(value: number): Fraction {
   const text = value.toFixed(12);
   return { over: BigInt(text.replace('.', '')), under: 10n ** 12n };
 }
-const multiply = (a: Fraction, b: Fraction): Fraction => ({ over: a.over * b.over, under: a.under * b.under });
+const multiplyBoth = (a: Fraction, b: Fraction): Fraction => ({ over: a.over * b.over, under: a.under * b.under });
 const addFractions = (a: Fraction, b: Fraction): Fraction => ({
   over: a.over * b.under + b.over * a.under,
   under: a.under * b.under,
 });
-const wholeFraction = (n: number | bigint): Fraction => ({ over: BigInt(n), under: 1n });
-const zero = wholeFraction(0);
+const makeFraction = (n: number | bigint): Fraction => ({ over: BigInt(n), under: 1n });
+const zero = makeFraction(0);
 
 /** Rounds to whole millionths, half to even. */
 function roundToMicros({ over, under }: Fraction): bigint {
@@ -65,7 +65,7 @@ export function computeRunCost(run: Run, prices: Price[]): Cost {
             each.price
               ? addFractions(
                   sum,
-                  multiply(multiply(wholeFraction(tokens(each.usage)), toFraction(price(each.price))), {
+                  multiplyBoth(multiplyBoth(makeFraction(tokens(each.usage)), toFraction(price(each.price))), {
                     over: 1n,
                     under: 1_000_000n,
                   }),
@@ -93,7 +93,7 @@ export function computeRunCost(run: Run, prices: Price[]): Cost {
   const ai = sumAmounts([...byModel.values()]);
   const ms = run.startedAt ? Date.parse(run.finishedAt) - Date.parse(run.startedAt) : 0;
   const compute = run.startedAt
-    ? roundToMicros(multiply(toFraction(run.hourly), { over: BigInt(ms), under: 3_600_000n }))
+    ? roundToMicros(multiplyBoth(toFraction(run.hourly), { over: BigInt(ms), under: 3_600_000n }))
     : 0n;
   const reportedTotal = run.reported === null ? 0n : roundToMicros(toFraction(run.reported));
   const reported = reportedTotal > ai + compute ? reportedTotal - ai - compute : 0n;
@@ -212,7 +212,7 @@ export function computeRoi(office: Office, { from, to }: { from: string; to: str
     const claims = countBatches(within.filter(({ day }) => day === date));
     const compute = sumAmounts(costs.filter(({ day }) => day === date).map(({ total }) => total));
     const hours = { over: BigInt(claims.eobUploaded + claims.noEobFound), under: 60n };
-    const laborMicros = roundToMicros(multiply(multiply(hours, toFraction(minutes)), toFraction(labor)));
+    const laborMicros = roundToMicros(multiplyBoth(multiplyBoth(hours, toFraction(minutes)), toFraction(labor)));
     return { date, claims, compute, labor: laborMicros, net: laborMicros - compute };
   });
   const claims = countBatches(within);
@@ -226,23 +226,23 @@ export function computeRoi(office: Office, { from, to }: { from: string; to: str
     under.over === 0n
       ? null
       : roundToDecimals({ over: over.over * under.under, under: over.under * under.over }, places);
-  const worked = multiply(wholeFraction(claims.eobUploaded + claims.noEobFound), toFraction(minutes));
+  const worked = multiplyBoth(makeFraction(claims.eobUploaded + claims.noEobFound), toFraction(minutes));
   return {
     batches: within.length,
     jobs: jobIds.length,
     claims: {
       ...claims,
-      perHour: roundRatio(multiply(wholeFraction(claims.attempted), wholeFraction(3600)), total, 4),
+      perHour: roundRatio(multiplyBoth(makeFraction(claims.attempted), makeFraction(3600)), total, 4),
     },
     processing: {
       totalSeconds: roundToDecimals(total, 4),
-      averageSeconds: roundRatio(total, wholeFraction(seconds.length), 4),
+      averageSeconds: roundRatio(total, makeFraction(seconds.length), 4),
       p50Seconds: computePercentile(seconds, 50),
       p95Seconds: computePercentile(seconds, 95),
     },
     cost: {
       computeUsd: toUsd(compute),
-      perClaimUsd: roundRatio({ over: compute, under: 1_000_000n }, wholeFraction(claims.attempted), 6),
+      perClaimUsd: roundRatio({ over: compute, under: 1_000_000n }, makeFraction(claims.attempted), 6),
     },
     savings: {
       minutesPerClaim: minutes,
@@ -250,8 +250,8 @@ export function computeRoi(office: Office, { from, to }: { from: string; to: str
       laborUsd: toUsd(laborSum),
       netUsd: toUsd(laborSum - compute),
       roiPercent: roundRatio(
-        multiply(wholeFraction(laborSum - compute), wholeFraction(100)),
-        wholeFraction(compute),
+        multiplyBoth(makeFraction(laborSum - compute), makeFraction(100)),
+        makeFraction(compute),
         4,
       ),
     },
@@ -284,7 +284,7 @@ function computePercentile(sorted: number[], percent: number): number | null {
   const [at, part] = [Number(position / 100n), position % 100n];
   const low = toFraction(sorted[at]!);
   const high = toFraction(sorted[Math.min(at + 1, sorted.length - 1)]!);
-  const between = multiply(addFractions(high, { over: -low.over, under: low.under }), { over: part, under: 100n });
+  const between = multiplyBoth(addFractions(high, { over: -low.over, under: low.under }), { over: part, under: 100n });
   return roundToDecimals(addFractions(low, between), 4);
 }
 
@@ -320,18 +320,18 @@ export function computeBill(steps: BillingStep[], pricing: Office['pricing']) {
   const perNpi = Object.fromEntries([...claims].map(([npi, ids]) => [npi, ids.size]));
   const counts = Object.values(perNpi);
   const total = counts.reduce((sum, each) => sum + each, 0);
-  const priceOfGroup = (name: string) => roundToMicros(toFraction((pricing[name] as number | undefined) ?? 0));
+  const getGroupPrice = (name: string) => roundToMicros(toFraction((pricing[name] as number | undefined) ?? 0));
   const charge = {
     npi_claim_block: () =>
       sumAmounts(
         counts.map(
-          (each) => BigInt(Math.ceil(each / (pricing['blockSize'] as number))) * priceOfGroup('pricePerBlockUsd'),
+          (each) => BigInt(Math.ceil(each / (pricing['blockSize'] as number))) * getGroupPrice('pricePerBlockUsd'),
         ),
       ),
-    per_claim: () => BigInt(total) * priceOfGroup('pricePerClaimUsd'),
-    flat_per_run: () => priceOfGroup('pricePerRunUsd'),
+    per_claim: () => BigInt(total) * getGroupPrice('pricePerClaimUsd'),
+    flat_per_run: () => getGroupPrice('pricePerRunUsd'),
   }[pricing.pricingType]!();
-  const least = priceOfGroup('minimumUsd');
+  const least = getGroupPrice('minimumUsd');
   return {
     npi_count: counts.length,
     total_claims: total,

@@ -3,7 +3,7 @@ export class SeededRandom {
   constructor(private state: number) {}
 
   /** Returns a number from 0 to below 1. */
-  nextNumber(): number {
+  drawNumber(): number {
     this.state = (this.state + 0x6d2b79f5) | 0;
     let t = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state);
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
@@ -11,15 +11,15 @@ export class SeededRandom {
   }
 
   /** Returns a whole number in the range, both ends included. */
-  nextInteger(from: number, to: number): number {
-    return from + Math.floor(this.nextNumber() * (to - from + 1));
+  drawInteger(from: number, to: number): number {
+    return from + Math.floor(this.drawNumber() * (to - from + 1));
   }
 
   pickOne<T>(choices: readonly T[]): T {
-    return choices[Math.floor(this.nextNumber() * choices.length)]!;
+    return choices[Math.floor(this.drawNumber() * choices.length)]!;
   }
 
   drawBoolean(probability: number): boolean {
-    return this.nextNumber() < probability;
+    return this.drawNumber() < probability;
   }
 }

@@ -13,14 +13,14 @@ describe('alert rules', () => {
 
   const insertAlert = async (rule: string, more: { resolvedAt?: Date } = {}) => {
     const id = newId();
-    await fixture.rows(
+    await fixture.queryRows(
       `INSERT INTO alert (id, organization_id, rule, subject_type, subject_id, subject_name, resolved_at)
        VALUES ($1, $2, $3, 'account', $4, 'Front desk', $5)`,
       ...[id, fixture.tenant.organizationId, rule, newId(), more.resolvedAt ?? null],
     );
     return id;
   };
-  const ruleOf = async (rule: string) =>
+  const readAlertRule = async (rule: string) =>
     (await fixture.tenant.as.viewer.get('/api/alert-rules')).body.alertRules.find((each: any) => each.rule === rule);
 
   it('every organization has all alert rules, which are off and have default options', async () => {
@@ -43,28 +43,33 @@ describe('alert rules', () => {
   });
 
   it('a change of an alert rule sets its channels and options as a whole, and is in the audit log', async () => {
-    const { id: channelId } = await fixture.mailChannel();
+    const { id: channelId } = await fixture.createMailChannel();
     const settings = { enabled: true, channelIds: [channelId], when: 'in_a_row', times: 4 };
-    const answer = await fixture.set('run_failed', settings);
+    const answer = await fixture.setRule('run_failed', settings);
     expect([answer.status, answer.body]).toEqual([200, { rule: 'run_failed', ...settings }]);
-    expect(await ruleOf('run_failed')).toEqual({ rule: 'run_failed', ...settings });
+    expect(await readAlertRule('run_failed')).toEqual({ rule: 'run_failed', ...settings });
     const { entries } = (await fixture.admin.get('/api/audit?limit=1')).body;
     expect(entries[0]).toMatchObject({
       action: 'alert_rule.update',
       target: { type: 'alert_rule', id: 'run_failed' },
       changes: { enabled: [false, true], when: ['first', 'in_a_row'], channelIds: [[], [channelId]] },
     });
-    await fixture.set('run_failed', { when: 'in_a_row' });
-    expect(await ruleOf('run_failed')).toMatchObject({ channelIds: [], when: 'in_a_row', times: 3 });
-    await fixture.set('run_failed', { enabled: false });
-    expect(await ruleOf('run_failed')).toEqual({ rule: 'run_failed', enabled: false, channelIds: [], when: 'first' });
+    await fixture.setRule('run_failed', { when: 'in_a_row' });
+    expect(await readAlertRule('run_failed')).toMatchObject({ channelIds: [], when: 'in_a_row', times: 3 });
+    await fixture.setRule('run_failed', { enabled: false });
+    expect(await readAlertRule('run_failed')).toEqual({
+      rule: 'run_failed',
+      enabled: false,
+      channelIds: [],
+      when: 'first',
+    });
   });
 
   it('a deleted channel is removed from the alert rules that used it', async () => {
-    const [{ id: remaining }, { id: deleted }] = [await fixture.mailChannel(), await fixture.mailChannel()];
-    await fixture.turnOn('dead_letter', { channelIds: [deleted, remaining] });
+    const [{ id: remaining }, { id: deleted }] = [await fixture.createMailChannel(), await fixture.createMailChannel()];
+    await fixture.enableRule('dead_letter', { channelIds: [deleted, remaining] });
     expect((await fixture.admin.delete(`/api/notification-channels/${deleted}`)).status).toBe(204);
-    expect(await ruleOf('dead_letter')).toMatchObject({ channelIds: [remaining] });
+    expect(await readAlertRule('dead_letter')).toMatchObject({ channelIds: [remaining] });
   });
 
   it.each([
@@ -82,7 +87,7 @@ describe('alert rules', () => {
     ['wake_failed', { channelIds: ['x'] }, 'channelIds.0', null],
     ['wake_failed', { channelIds: 'x' }, 'channelIds', null],
   ])('the alert rule %s refuses the settings %j', async (rule, body, field, detail) => {
-    const answer = await fixture.set(rule, body);
+    const answer = await fixture.setRule(rule, body);
     expect([answer.status, answer.body.errors?.[0].field]).toEqual([400, field]);
     if (detail) expect(answer.body.detail).toBe(detail);
   });
@@ -91,10 +96,10 @@ describe('alert rules', () => {
     const other = await fixture.webhooks.harness.makeTenant();
     const body = { name: 'Theirs', kind: 'email', target: { to: ['a@b.example'] }, events: ['*'] };
     const theirs = (await other.as.admin.post('/api/notification-channels', body)).body.id as string;
-    const endpoint = await fixture.webhooks.createEndpoint(fixture.webhooks.path(), ['pack.promoted']);
-    const { id: own } = await fixture.mailChannel();
+    const endpoint = await fixture.webhooks.createEndpoint(fixture.webhooks.generatePath(), ['pack.promoted']);
+    const { id: own } = await fixture.createMailChannel();
     for (const wrong of [theirs, endpoint.id, newId()]) {
-      const answer = await fixture.set('wake_failed', { channelIds: [own, wrong] });
+      const answer = await fixture.setRule('wake_failed', { channelIds: [own, wrong] });
       expect([answer.status, answer.body.errors[0]]).toEqual([
         400,
         { field: 'channelIds.1', message: 'must be the id of a notification channel of the organization' },
@@ -103,7 +108,7 @@ describe('alert rules', () => {
   });
 
   it('an alert rule can be set only by an admin, and only if it exists', async () => {
-    expect((await fixture.set('run_lost')).status).toBe(404);
+    expect((await fixture.setRule('run_lost')).status).toBe(404);
     const { as, api, worker } = fixture.tenant;
     for (const client of [as.viewer, as.member, api, worker]) {
       expect((await client.put('/api/alert-rules/wake_failed', { enabled: true })).status).toBe(403);
@@ -112,8 +117,9 @@ describe('alert rules', () => {
   });
 
   it('an alert is acknowledged once, by a member but not by a viewer, and stays open', async () => {
-    // The loop resolves alerts of states that do not hold; a failed run stays until a run of its workflow completes.
-    await fixture.turnOn('run_failed');
+    // The loop resolves alerts about states that no longer apply. An alert about a failed run stays open until a run of
+    // the workflow completes.
+    await fixture.enableRule('run_failed');
     const id = await insertAlert('run_failed');
     const { as, api } = fixture.tenant;
     expect((await as.viewer.post(`/api/alerts/${id}/acknowledge`)).status).toBe(403);
@@ -122,19 +128,20 @@ describe('alert rules', () => {
     expect(first.body).toMatchObject({ status: 'open', resolvedAt: null, acknowledgedAt: expect.any(String) });
     expect((await api.post(`/api/alerts/${id}/acknowledge`)).body).toEqual(first.body);
     expect((await as.admin.post(`/api/alerts/${newId()}/acknowledge`)).status).toBe(404);
-    await fixture.set('run_failed', { enabled: false });
+    await fixture.setRule('run_failed', { enabled: false });
   });
 
   it('alerts are listed by status and rule, page by page, newest first, to their organization only', async () => {
     const resolvedAt = new Date();
     const ids: string[] = [];
     for (const _ of [1, 2, 3]) ids.unshift(await insertAlert('spend', { resolvedAt }));
-    const list = async (query: string) => (await fixture.tenant.as.viewer.get(`/api/alerts?rule=spend&${query}`)).body;
-    const first = await list('status=resolved&limit=2');
+    const listSpendAlerts = async (query: string) =>
+      (await fixture.tenant.as.viewer.get(`/api/alerts?rule=spend&${query}`)).body;
+    const first = await listSpendAlerts('status=resolved&limit=2');
     expect(first.alerts.map(({ id }: any) => id)).toEqual(ids.slice(0, 2));
-    const second = await list(`status=resolved&limit=2&cursor=${first.nextCursor}`);
+    const second = await listSpendAlerts(`status=resolved&limit=2&cursor=${first.nextCursor}`);
     expect([second.alerts.map(({ id }: any) => id), second.nextCursor]).toEqual([ids.slice(2), null]);
-    expect((await list('status=open')).alerts).toEqual([]);
+    expect((await listSpendAlerts('status=open')).alerts).toEqual([]);
     expect((await fixture.admin.get('/api/alerts?status=closed')).status).toBe(400);
     const other = await fixture.webhooks.harness.makeTenant();
     expect((await other.as.viewer.get('/api/alerts')).body).toEqual({ alerts: [], nextCursor: null });

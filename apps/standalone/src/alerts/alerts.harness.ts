@@ -42,33 +42,33 @@ export class AlertsFixture {
     return this.webhooks.harness.db;
   }
 
-  rows(sql: string, ...values: unknown[]): Promise<any[]> {
-    return this.webhooks.query(sql, ...values);
+  queryRows(sql: string, ...values: unknown[]): Promise<any[]> {
+    return this.webhooks.querySql(sql, ...values);
   }
 
-  set(rule: string, body: object = {}): Promise<Answer> {
+  setRule(rule: string, body: object = {}): Promise<Answer> {
     return this.admin.put(`/api/alert-rules/${rule}`, { enabled: true, ...body });
   }
 
   /** Turns a rule on. */
-  async turnOn(rule: string, body: object = {}): Promise<void> {
-    const answer = await this.set(rule, body);
+  async enableRule(rule: string, body: object = {}): Promise<void> {
+    const answer = await this.setRule(rule, body);
     expect([answer.status, answer.body]).toEqual([200, expect.objectContaining({ rule, enabled: true })]);
   }
 
   /** Lists the alerts about a subject, oldest first. */
-  async alertsOf(subjectId: string, rule?: string): Promise<any[]> {
+  async listAlertsAbout(subjectId: string, rule?: string): Promise<any[]> {
     const query = rule ? `?limit=200&rule=${rule}` : '?limit=200';
     const { body } = await this.tenant.api.get(`/api/alerts${query}`);
     return body.alerts.filter(({ subject }: any) => subject.id === subjectId).reverse();
   }
 
   /** Waits until the last alert about a subject has these fields, and returns it. */
-  untilAlert(subjectId: string, fields: Record<string, unknown>, rule?: string): Promise<any> {
+  waitForAlert(subjectId: string, fields: Record<string, unknown>, rule?: string): Promise<any> {
     return waitFor(
       `an alert about ${subjectId} with ${JSON.stringify(fields)}`,
       async () => {
-        const last = (await this.alertsOf(subjectId, rule)).at(-1);
+        const last = (await this.listAlertsAbout(subjectId, rule)).at(-1);
         return last && Object.entries(fields).every(([name, value]) => last[name] === value) && last;
       },
       30_000,
@@ -76,7 +76,7 @@ export class AlertsFixture {
   }
 
   /** Creates a mail channel that receives only alerts, because its event never occurs; returns its id and address. */
-  async mailChannel(more: object = {}): Promise<{ id: string; to: string }> {
+  async createMailChannel(more: object = {}): Promise<{ id: string; to: string }> {
     const to = `${newId()}@practice.example`;
     const channel = { name: 'Front desk', kind: 'email', target: { to: [to] }, events: ['pack.promoted'], ...more };
     const created = await this.admin.post('/api/notification-channels', channel);
@@ -93,29 +93,32 @@ export class AlertsFixture {
     return stream;
   }
 
-  untilDeliveries(channelId: string, count: number): Promise<any[]> {
+  waitForDeliveries(channelId: string, count: number): Promise<any[]> {
     return waitFor(`${count} deliveries of ${channelId}`, async () => {
-      const found = await this.rows('SELECT type FROM webhook_delivery WHERE endpoint_id = $1 ORDER BY id', channelId);
+      const found = await this.queryRows(
+        'SELECT type FROM webhook_delivery WHERE endpoint_id = $1 ORDER BY id',
+        channelId,
+      );
       return found.length >= count && found;
     });
   }
 
   /** Creates a workflow that no other test uses. */
-  async workflow(): Promise<string> {
+  async makeWorkflowId(): Promise<string> {
     return (await makeWorkflow(this.db, { organizationId: this.tenant.organizationId })).id;
   }
 
-  agent(more: object = {}): Promise<{ id: string }> {
+  makeAgent(more: object = {}): Promise<{ id: string }> {
     return makeAgent(this.db, { organizationId: this.tenant.organizationId, name: newId(), ...more });
   }
 
-  job(more: object = {}): Promise<{ id: string; agentId: string; workflowId: string }> {
+  makeJob(more: object = {}): Promise<{ id: string; agentId: string; workflowId: string }> {
     return makeJob(this.db, { organizationId: this.tenant.organizationId, ...more });
   }
 
   /** Creates a running job that asks a question, and returns the question's id. */
-  async ask(more: object = {}): Promise<string> {
-    const { id } = await this.job({ status: 'running', startedAt: new Date(), commandId: newId() });
+  async askQuestion(more: object = {}): Promise<string> {
+    const { id } = await this.makeJob({ status: 'running', startedAt: new Date(), commandId: newId() });
     const body = { questionKey: 'one', question: 'Code <from> the phone', kind: 'text', timeoutSeconds: 120, ...more };
     const created = await this.tenant.worker.post(`/api/jobs/${id}/questions`, body);
     expect(created.status).toBe(201);

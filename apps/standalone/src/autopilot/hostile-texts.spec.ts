@@ -2,14 +2,14 @@ import { FakeBrowsers, createTask } from './fake-browser.harness';
 
 jest.setTimeout(120_000);
 
-const action = (more: object = {}) => ({
+const buildAction = (more: object = {}) => ({
   ...{ action: 'click', name: 'it', value: '', all: false, submits: false },
   ...{ selectors: [{ kind: 'role', selector: 'aria/it[role="button"]' }] },
   ...more,
 });
-const modelAnswer = (more: object = {}, ...actions: object[]) => ({
+const buildModelAnswer = (more: object = {}, ...actions: object[]) => ({
   ...{ status: 'act', reason: '', question: '', confidence: 1 },
-  ...{ actions: actions.length ? actions : [action()] },
+  ...{ actions: actions.length ? actions : [buildAction()] },
   ...more,
 });
 /** U+0000 and half of a surrogate pair, which JSON can contain as escapes and Postgres cannot store. */
@@ -28,7 +28,7 @@ describe('a session with texts that Postgres cannot store or that are too long',
     browsers.look = () => ({});
   });
 
-  const run = async (task = createTask(), more: object = {}) => {
+  const runTask = async (task = createTask(), more: object = {}) => {
     const agent = browsers.getClient(await browsers.makeAgent());
     const { status, body } = await agent.act({ action: 'start', task, ...more });
     expect(status).toBe(202);
@@ -40,14 +40,17 @@ describe('a session with texts that Postgres cannot store or that are too long',
 
   it('an answer of the model with characters that Postgres cannot store does not fail its session', async () => {
     browsers.model.addResponses({
-      json: modelAnswer({ question: unstorableText }, action({ name: unstorableText, value: unstorableText })),
+      json: buildModelAnswer(
+        { question: unstorableText },
+        buildAction({ name: unstorableText, value: unstorableText }),
+      ),
     });
-    const { ended } = await run();
+    const { ended } = await runTask();
     expect(ended).toMatchObject({ status: 'completed', metrics: { modelCalls: 1 } });
     browsers.model.addRule(() => ({
-      json: modelAnswer({ status: 'unsure', question: `${unstorableText}${'😀'.repeat(50_000)}` }),
+      json: buildModelAnswer({ status: 'unsure', question: `${unstorableText}${'😀'.repeat(50_000)}` }),
     }));
-    const paused = await run();
+    const paused = await runTask();
     expect(paused.ended).toMatchObject({ status: 'paused', metrics: { modelCalls: 2 } });
     const { question } = paused.ended.pausedFor!;
     expect(question.startsWith('ab\ufffdc😀')).toBe(true);
@@ -58,11 +61,11 @@ describe('a session with texts that Postgres cannot store or that are too long',
   });
 
   it('the error of a failed autopilot attempt is cut between characters, not within a surrogate pair', async () => {
-    browsers.model.addRule(() => ({ json: modelAnswer() }));
+    browsers.model.addRule(() => ({ json: buildModelAnswer() }));
     // At any length limit, one of the two texts has a surrogate pair across the limit.
     for (const before of ['', 'x']) {
       browsers.attempt = () => ({ outcome: 'failed', why: 'page', error: `${before}${'😀'.repeat(3000)}` });
-      const { ended } = await run(createTask(), { limits: { attemptsPerStep: 1 } });
+      const { ended } = await runTask(createTask(), { limits: { attemptsPerStep: 1 } });
       expect(ended).toMatchObject({ status: 'paused', pausedFor: { reason: 'attempts_exhausted' } });
       expect(ended.steps[0]!.attempts[0]!.error).not.toMatch(/\p{Surrogate}|\ufffd/u);
     }
@@ -70,10 +73,10 @@ describe('a session with texts that Postgres cannot store or that are too long',
   });
 
   it('a step title that reverses the text direction does not reverse the rest of an autopilot session’s question', async () => {
-    browsers.model.addRule(() => ({ json: modelAnswer() }));
+    browsers.model.addRule(() => ({ json: buildModelAnswer() }));
     browsers.attempt = () => ({ outcome: 'failed', why: 'page', error: 'it is\u202E gone' });
     const steps = createTask().steps.map((step) => ({ ...step, title: 'Do\u202E it' }));
-    const { ended } = await run(createTask({ steps }), { limits: { attemptsPerStep: 1 } });
+    const { ended } = await runTask(createTask({ steps }), { limits: { attemptsPerStep: 1 } });
     // The page's error may contain the character, because its effect ends at the next line break.
     expect(ended.pausedFor!.question).toBe(
       '“Do it” did not succeed in 1 attempts. The last error: it is\u202E gone\nWhat should the session do?',
@@ -82,9 +85,9 @@ describe('a session with texts that Postgres cannot store or that are too long',
   });
 
   it('an autopilot task’s title of 200 characters becomes the complete name of the task’s workflow', async () => {
-    browsers.model.addRule(() => ({ json: modelAnswer() }));
+    browsers.model.addRule(() => ({ json: buildModelAnswer() }));
     const title = `x${'😀'.repeat(199)}`;
-    const { ended } = await run(createTask({ title }));
+    const { ended } = await runTask(createTask({ title }));
     expect(ended).toMatchObject({ status: 'completed', code: null });
     const { body } = await browsers.tenant.api.get(`/api/workflows/${ended.workflowId}`);
     expect(body.name).toBe(title);
@@ -92,21 +95,21 @@ describe('a session with texts that Postgres cannot store or that are too long',
   });
 
   it.each([
-    ['51 actions', Array.from({ length: 51 }, () => action())],
-    ['a selector that is too long', [action({ selectors: [{ kind: 'css', selector: 'a'.repeat(2001) }] })]],
-    ['too many selectors', [action({ selectors: Array(51).fill({ kind: 'css', selector: 'a' }) })]],
-    ['a value that is too long', [action({ value: 'a'.repeat(20_001) })]],
-    ['a name that is too long', [action({ name: 'a'.repeat(501) })]],
+    ['51 actions', Array.from({ length: 51 }, () => buildAction())],
+    ['a selector that is too long', [buildAction({ selectors: [{ kind: 'css', selector: 'a'.repeat(2001) }] })]],
+    ['too many selectors', [buildAction({ selectors: Array(51).fill({ kind: 'css', selector: 'a' }) })]],
+    ['a value that is too long', [buildAction({ value: 'a'.repeat(20_001) })]],
+    ['a name that is too long', [buildAction({ name: 'a'.repeat(501) })]],
   ])('an autopilot session’s attempt at a step fails if the model returns %s', async (_, actions) => {
-    browsers.model.addRule(() => ({ json: modelAnswer({}, ...actions) }));
-    const { ended } = await run(createTask(), { limits: { attemptsPerStep: 1 } });
+    browsers.model.addRule(() => ({ json: buildModelAnswer({}, ...actions) }));
+    const { ended } = await runTask(createTask(), { limits: { attemptsPerStep: 1 } });
     expect(ended.steps[0]!.attempts).toMatchObject([{ outcome: 'failed', code: 'action_refused' }]);
   });
 
   it('the tokens of each model call of an autopilot session are counted, even if the answer is invalid', async () => {
     const usage = { inputTokens: 1000, outputTokens: 100 };
-    browsers.model.addResponses({ content: 'Sure!', usage }, { json: modelAnswer(), usage });
-    const { ended } = await run();
+    browsers.model.addResponses({ content: 'Sure!', usage }, { json: buildModelAnswer(), usage });
+    const { ended } = await runTask();
     const twice = { modelCalls: 2, inputTokens: 2000, outputTokens: 200 };
     expect(ended).toMatchObject({ status: 'completed', metrics: twice, steps: [{ attempts: [{ usage: twice }] }] });
     const { title, goal, steps, success } = createTask();

@@ -27,12 +27,12 @@ describe(`a task of the autopilot${noChromium}`, () => {
     process.stdout.write(`${formatFigures(figures)}\n`);
   });
 
-  const attemptsOfSteps = ({ steps }: AutopilotSession) =>
+  const listStepAttempts = ({ steps }: AutopilotSession) =>
     steps.map(({ id, attempts }) => [id, ...attempts.map(({ strategy, outcome }) => `${strategy} ${outcome}`)]);
 
   itPlays('the first session of a task learns each step with the model and creates a workflow', async () => {
     const session = await pilot.waitForStatus(await pilot.beginSession(pilot.startClaimSession('C-1001')));
-    expect({ ...session, steps: attemptsOfSteps(session) }).toMatchObject({
+    expect({ ...session, steps: listStepAttempts(session) }).toMatchObject({
       status: 'completed',
       error: null,
       steps: [
@@ -66,7 +66,7 @@ describe(`a task of the autopilot${noChromium}`, () => {
   itPlays('the second session of a task needs no model', async () => {
     const calls = pilot.model.calls.length;
     const session = await pilot.waitForStatus(await pilot.beginSession(pilot.startClaimSession('C-1002')));
-    expect({ ...session, steps: attemptsOfSteps(session) }).toMatchObject({
+    expect({ ...session, steps: listStepAttempts(session) }).toMatchObject({
       status: 'completed',
       error: null,
       steps: ['sign-in', 'open-form', 'fill-form', 'send', 'arrived'].map((id) => [id, 'stable_code passed']),
@@ -83,7 +83,7 @@ describe(`a task of the autopilot${noChromium}`, () => {
       pilot.portal.design = 'third';
       const session = await pilot.waitForStatus(await pilot.beginSession(pilot.startClaimSession('C-1003')));
       expect(session).toMatchObject({ status: 'completed', error: null, metrics: { healed: 1, modelCalls: 0 } });
-      expect(attemptsOfSteps(session)[3]).toEqual(['send', 'stable_code failed', 'selectors passed']);
+      expect(listStepAttempts(session)[3]).toEqual(['send', 'stable_code failed', 'selectors passed']);
       expect(pilot.portal.countSubmissions('C-1003')).toBe(1);
       figures.push(['healed', session.metrics]);
       const again = await pilot.waitForStatus(await pilot.beginSession(pilot.startClaimSession('C-1004')));
@@ -99,7 +99,7 @@ describe(`a task of the autopilot${noChromium}`, () => {
       const calls = pilot.model.calls.length;
       const session = await pilot.waitForStatus(await pilot.beginSession(pilot.startClaimSession('C-1006')));
       expect(session).toMatchObject({ status: 'completed', error: null, metrics: { healed: 1, modelCalls: 1 } });
-      expect(attemptsOfSteps(session)[3]).toEqual(['send', 'stable_code failed', 'selectors failed', 'model passed']);
+      expect(listStepAttempts(session)[3]).toEqual(['send', 'stable_code failed', 'selectors failed', 'model passed']);
       expect(session.steps[3]!.stableCode).toContain('Transmit now');
       expect(pilot.portal.countSubmissions('C-1006')).toBe(1);
       figures.push(['healed by the model', session.metrics]);

@@ -22,7 +22,7 @@ describe(`${count} sessions at once`, () => {
   });
   afterAll(() => browsers.end());
 
-  const aTask = () =>
+  const createThreeStepTask = () =>
     createTask({
       steps: ['open', 'fill', 'send'].map((id) => ({ id, title: id, instruction: `Do ${id}.`, kind: 'browse' })),
     });
@@ -40,12 +40,12 @@ describe(`${count} sessions at once`, () => {
       const action = { action: 'click', name: step.id, selectors, value: '', all: false, submits: step.id === 'send' };
       return { json: { status: 'act', reason: '', question: '', confidence: 1, actions: [action] } };
     });
-    const wave = async () => {
+    const runWaveOfSessions = async () => {
       const agents = await Promise.all(Array.from({ length: count }, () => browsers.makeAgent()));
       const sessions = await Promise.all(
         agents.map(async (agentId) => {
           const agent = browsers.getClient(agentId);
-          const { body } = await agent.act({ action: 'start', task: aTask() });
+          const { body } = await agent.act({ action: 'start', task: createThreeStepTask() });
           return { agent, sessionId: body.sessionId as string };
         }),
       );
@@ -61,17 +61,17 @@ describe(`${count} sessions at once`, () => {
       });
       return { sessions, ended };
     };
-    const { sessions, ended } = await wave();
+    const { sessions, ended } = await runWaveOfSessions();
     const first = measureMemory(browsers);
-    await wave();
+    await runWaveOfSessions();
     const second = measureMemory(browsers);
     expect(ended.map(({ status }) => status)).toEqual(Array<string>(count).fill('completed'));
     expect(sessions.map(({ sessionId }) => browsers.sent.get(sessionId))).toEqual(Array<number>(count).fill(1));
     expect(maxOpen).toBeLessThanOrEqual(maxConcurrentCalls);
-    const times = ended.map(durationOf).sort((a, b) => a - b);
+    const times = ended.map(computeDuration).sort((a, b) => a - b);
     const more = { heap: second.heapMiB - first.heapMiB, all: second.residentMiB - first.residentMiB };
     process.stdout.write(
-      `${count} sessions: p50 ${at(times, 0.5)} s, slowest ${at(times, 1)} s, ${maxOpen} model calls at once; ` +
+      `${count} sessions: p50 ${formatQuantileSeconds(times, 0.5)} s, slowest ${formatQuantileSeconds(times, 1)} s, ${maxOpen} model calls at once; ` +
         `${count} more after them: heap ${more.heap.toFixed(1)} MiB more, resident ${more.all.toFixed(1)} MiB more\n`,
     );
     // Sessions are stored in the database only, so the second wave must not increase the memory of the process.
@@ -101,10 +101,10 @@ function measureMemory(browsers: FakeBrowsers): { heapMiB: number; residentMiB: 
   return { heapMiB: heapUsed / 2 ** 20, residentMiB: rss / 2 ** 20 };
 }
 
-function durationOf({ createdAt, finishedAt }: AutopilotSession): number {
+function computeDuration({ createdAt, finishedAt }: AutopilotSession): number {
   return Date.parse(finishedAt!) - Date.parse(createdAt);
 }
 
-function at(times: number[], part: number): string {
+function formatQuantileSeconds(times: number[], part: number): string {
   return (times[Math.min(times.length - 1, Math.floor(times.length * part))]! / 1000).toFixed(1);
 }

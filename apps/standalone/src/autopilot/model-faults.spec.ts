@@ -32,7 +32,7 @@ describe('a model that fails in the middle of a session', () => {
     browsers.received.length = 0;
   });
 
-  const aTask = (): AutopilotTask => ({
+  const buildTask = (): AutopilotTask => ({
     title: `Task ${newId()}`,
     goal: 'Have it done.',
     startUrl: 'http://portal.test/',
@@ -40,16 +40,16 @@ describe('a model that fails in the middle of a session', () => {
     steps: ['first', 'second'].map((id) => ({ id, title: id, instruction: `Do ${id}.`, kind: 'browse' })),
     success: { description: 'it is done' },
   });
-  const stepOf = (text: string) => (JSON.parse(text) as { step: { id: string } }).step.id;
+  const parseStepId = (text: string) => (JSON.parse(text) as { step: { id: string } }).step.id;
   /** Starts a session whose first step succeeds; at the second step the model answers with `script`. */
   const startSession = async (script: ModelScript, more: object = {}) => {
-    browsers.model.addRule((call) => (stepOf(call.lastUserText) === 'second' ? script : validAnswer));
+    browsers.model.addRule((call) => (parseStepId(call.lastUserText) === 'second' ? script : validAnswer));
     const agent = browsers.getClient(await browsers.makeAgent());
-    const task = aTask();
+    const task = buildTask();
     const { body } = await agent.act({ action: 'start', task, limits: { attemptsPerStep: 2 }, ...more });
     const sessionId = body.sessionId as string;
-    const ended = () => agent.until(sessionId, 'completed', 'failed', 'paused');
-    return { ...agent, sessionId, task, ended };
+    const waitForEnd = () => agent.until(sessionId, 'completed', 'failed', 'paused');
+    return { ...agent, sessionId, task, ended: waitForEnd };
   };
 
   it.each<[string, ModelScript, string, RegExp]>([
@@ -100,7 +100,7 @@ describe('a model that fails in the middle of a session', () => {
   });
 
   describe('a session without budget or without the key of its model', () => {
-    const settings = (monthlySpendLimitUsd: number | null) =>
+    const setSpendLimit = (monthlySpendLimitUsd: number | null) =>
       browsers.tenant.as.admin.patch('/api/organization/settings', { monthlySpendLimitUsd });
     beforeAll(async () => {
       const prices = [browsers.model.name, browsers.model.visionName].map((model) => ({
@@ -109,7 +109,7 @@ describe('a model that fails in the middle of a session', () => {
       }));
       expect((await browsers.tenant.as.admin.put('/api/organization/model-prices', { prices })).status).toBe(200);
     });
-    afterEach(() => settings(null));
+    afterEach(() => setSpendLimit(null));
     /** Starts the task in a new session. Each of the two steps costs 1.10 USD with the model. */
     const completeInNewSession = async ({ act: post, until, task }: Awaited<ReturnType<typeof startSession>>) => {
       browsers.model.addRule(() => validAnswer);
@@ -139,7 +139,7 @@ describe('a model that fails in the middle of a session', () => {
 
     it('an autopilot session fails at the organization’s spend limit; a new session with a higher limit completes', async () => {
       const { body: usageNow } = await browsers.tenant.api.get('/api/usage');
-      await settings(usageNow.spendUsd + 1);
+      await setSpendLimit(usageNow.spendUsd + 1);
       const session = await startSession(validAnswer);
       expect(await session.ended()).toMatchObject({
         status: 'failed',
@@ -148,7 +148,7 @@ describe('a model that fails in the middle of a session', () => {
         steps: [{ status: 'passed' }, {}],
         metrics: { modelCalls: 1, costUsd: 1.1 },
       });
-      await settings(null);
+      await setSpendLimit(null);
       await completeInNewSession(session);
     });
 

@@ -11,12 +11,15 @@ function createAction(name: string, more: Partial<SessionAction> = {}): SessionA
   return { action: 'click', name, selectors, value: '', all: false, submits: false, ...more };
 }
 
-function act(...actions: SessionAction[]) {
+function buildModelAnswer(...actions: SessionAction[]) {
   return { json: { status: 'act', reason: '', question: '', confidence: 1, actions } };
 }
 
 const unsure = { json: { status: 'unsure', reason: '', question: 'Which patient?', confidence: 0, actions: [] } };
-const typeCode = act(createAction('Code', { action: 'fill', value: placeholder }), createAction('Continue'));
+const typeCode = buildModelAnswer(
+  createAction('Code', { action: 'fill', value: placeholder }),
+  createAction('Continue'),
+);
 
 describe('the question of a paused session', () => {
   let browsers: FakeBrowsers;
@@ -61,29 +64,29 @@ describe('the question of a paused session', () => {
     });
     return readQuestion((paused as AutopilotSession).pausedFor!.questionId!);
   };
-  const answer = (id: string, value: unknown) =>
+  const answerQuestion = (id: string, value: unknown) =>
     browsers.tenant.as.member.post(`/api/questions/${id}/answer`, { answer: value });
   const listOpen = async () => {
     const { body } = await browsers.tenant.as.member.get('/api/questions?status=open&mine=true&limit=200');
     return (body.questions as Question[]).map(({ id }) => id);
   };
-  const query = <T extends object>(sql: string, values: unknown[] = []) =>
+  const querySql = <T extends object>(sql: string, values: unknown[] = []) =>
     browsers.harness.db.query<T>('system', sql, values);
   const findTablesWith = async (text: string) => {
-    const tables = await query<{ name: string }>(
+    const tables = await querySql<{ name: string }>(
       `SELECT table_name AS name FROM information_schema.tables
        WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
     );
     const found = await Promise.all(
       tables.map(async ({ name }) => {
-        const [row] = await query(`SELECT 1 AS found FROM "${name}" t WHERE t::text LIKE $1 LIMIT 1`, [`%${text}%`]);
+        const [row] = await querySql(`SELECT 1 AS found FROM "${name}" t WHERE t::text LIKE $1 LIMIT 1`, [`%${text}%`]);
         return row ? [name] : [];
       }),
     );
     return found.flat();
   };
 
-  it('a one-time code reaches the browser only, and is stored only sealed and until the session ends', async () => {
+  it('the code that a person gives an autopilot session reaches only the browser, and is stored sealed until the end', async () => {
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
     browsers.model.addResponses(typeCode);
     const session = await startSession();
@@ -100,12 +103,15 @@ describe('the question of a paused session', () => {
       duringAttempt = findTablesWith('q7w2e9r4');
       return {};
     };
-    expect(await answer(question.id, 'not a code')).toMatchObject({ status: 400 });
-    expect(await answer(question.id, 'q7w2e9r4')).toMatchObject({
+    expect(await answerQuestion(question.id, 'not a code')).toMatchObject({ status: 400 });
+    expect(await answerQuestion(question.id, 'q7w2e9r4')).toMatchObject({
       status: 200,
       body: { status: 'answered', answer: null, answeredVia: 'console' },
     });
-    expect(await answer(question.id, 'q7w2e9r4')).toMatchObject({ status: 409, body: { code: 'already_answered' } });
+    expect(await answerQuestion(question.id, 'q7w2e9r4')).toMatchObject({
+      status: 409,
+      body: { code: 'already_answered' },
+    });
     expect(await session.waitForEnd()).toMatchObject({ status: 'completed', steps: [{ stableCode: null }] });
     const attempts = browsers.received.filter(({ kind }) => kind === 'autopilot_attempt');
     expect(attempts.map(({ payload }) => payload)).toMatchObject([
@@ -119,31 +125,31 @@ describe('the question of a paused session', () => {
     expect([messages.includes('q7w2e9r4'), await duringAttempt, await findTablesWith('q7w2e9r4')]).toEqual([
       ...[false, [], []],
     ]);
-    expect(await query('SELECT sealed FROM question WHERE id = $1', [question.id])).toEqual([{ sealed: null }]);
+    expect(await querySql('SELECT sealed FROM question WHERE id = $1', [question.id])).toEqual([{ sealed: null }]);
   });
 
-  it('a code is typed once: if the page still asks for a code, the session asks for another one', async () => {
+  it('an autopilot session types a code once, and asks for another one if the page still asks for a code', async () => {
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
     browsers.attempt = ({ codes }) =>
       codes?.['one-time-code'] === '222222' ? {} : { outcome: 'failed', why: 'expect', error: 'still here' };
     browsers.model.addRule(() => typeCode);
     const session = await startSession();
     const first = await waitForQuestion(session);
-    await answer(first.id, '111111');
+    await answerQuestion(first.id, '111111');
     const second = await waitForQuestion(session, first.id);
     expect([second.kind, second.status]).toEqual(['code', 'open']);
-    await answer(second.id, '222222');
+    await answerQuestion(second.id, '222222');
     expect(await session.waitForEnd()).toMatchObject({ status: 'completed' });
     const codes = browsers.received.flatMap(({ payload }) => (payload['codes'] ? [payload['codes']] : []));
     expect(codes).toEqual([{ 'one-time-code': '111111' }, { 'one-time-code': '222222' }]);
   });
 
-  it('a session may only submit after a person has confirmed it, and is cancelled if the answer is no', async () => {
-    browsers.model.addRule(() => act(createAction('Send', { submits: true })));
+  it('an autopilot session submits only after a person has confirmed it, and is cancelled if the answer is no', async () => {
+    browsers.model.addRule(() => buildModelAnswer(createAction('Send', { submits: true })));
     const [allowed, refused] = await Promise.all([1, 2].map(() => startSession({ approve: 'before_submit' })));
     const questions = await Promise.all([waitForQuestion(allowed!), waitForQuestion(refused!)]);
     expect(questions.map(({ kind }) => kind)).toEqual(['confirm', 'confirm']);
-    await Promise.all([answer(questions[0].id, true), answer(questions[1].id, false)]);
+    await Promise.all([answerQuestion(questions[0].id, true), answerQuestion(questions[1].id, false)]);
     expect((await allowed!.waitForEnd()).status).toBe('completed');
     expect(await refused!.until(refused!.sessionId, 'cancelled', 'failed', 'completed')).toMatchObject({
       status: 'cancelled',
@@ -152,27 +158,27 @@ describe('the question of a paused session', () => {
     expect([allowed, refused].map((session) => browsers.sent.get(session!.sessionId))).toEqual([1, undefined]);
   });
 
-  it('an unsure session is answered with an instruction for the model, and an unknown outcome with a choice', async () => {
-    browsers.model.addResponses(unsure, unsure, act(createAction('Ann')));
+  it('an unsure autopilot session accepts an instruction for the model, and one with an unknown outcome a choice', async () => {
+    browsers.model.addResponses(unsure, unsure, buildModelAnswer(createAction('Ann')));
     const first = await startSession();
     const open = await waitForQuestion(first);
     expect(open).toMatchObject({ kind: 'text', question: 'Which patient?' });
-    await answer(open.id, 'Ann Lee, born in 1980');
+    await answerQuestion(open.id, 'Ann Lee, born in 1980');
     expect((await first.waitForEnd()).status).toBe('completed');
     const { step } = JSON.parse(browsers.model.calls.at(-1)!.lastUserText) as { step: { instruction: string } };
     expect(step.instruction).toBe('Ann Lee, born in 1980');
 
-    browsers.model.addResponses(act(createAction('Send', { submits: true })));
+    browsers.model.addResponses(buildModelAnswer(createAction('Send', { submits: true })));
     browsers.attempt = ({ maySubmit }) =>
       maySubmit ? { status: 'failed', code: 'interrupted', error: 'gone', output: { submit: 'unknown', at: 0 } } : {};
     const second = await startSession();
     const unknown = await waitForQuestion(second);
     expect(unknown).toMatchObject({ kind: 'choice', choices: ['Do it again', 'Skip the step'] });
-    await answer(unknown.id, 'Skip the step');
+    await answerQuestion(unknown.id, 'Skip the step');
     expect(await second.waitForEnd()).toMatchObject({ status: 'completed', steps: [{ status: 'skipped' }] });
   });
 
-  it('a session fails if its question is declined or expires, and closes its question if it is cancelled', async () => {
+  it('an autopilot session fails if its question is declined or expires, and closes it if the session is cancelled', async () => {
     browsers.look = () => ({ look: { asksFor: 'captcha' } });
     const [declined, expired, cancelled] = await Promise.all([1, 2, 3].map(() => startSession()));
     const ids = await Promise.all(
@@ -184,17 +190,17 @@ describe('the question of a paused session', () => {
       status: 'failed',
       error: 'The question of the paused session was declined: no phone',
     });
-    await query('UPDATE question SET expires_at = muster_now() WHERE id = $1', [ids[1]]);
+    await querySql('UPDATE question SET expires_at = muster_now() WHERE id = $1', [ids[1]]);
     expect(await expired!.until(expired!.sessionId, 'failed')).toMatchObject({ code: 'execution_timeout' });
     await cancelled!.act({ action: 'cancel', sessionId: cancelled!.sessionId });
     expect((await cancelled!.until(cancelled!.sessionId, 'cancelled')).status).toBe('cancelled');
     const ended = await Promise.all(ids.map((id) => readQuestion(id)));
     expect(ended.map(({ status }) => status)).toEqual(['cancelled', 'expired', 'cancelled']);
-    expect(await answer(ids[2]!, true)).toMatchObject({ status: 409, body: { code: 'question_over' } });
+    expect(await answerQuestion(ids[2]!, true)).toMatchObject({ status: 409, body: { code: 'question_over' } });
     expect((await listOpen()).filter((id) => ids.includes(id))).toEqual([]);
   });
 
-  it('resuming the session answers its question, and a code in the instruction is sealed like an answer', async () => {
+  it('a resume of an autopilot session answers its question, and a code in the resume is sealed like an answer', async () => {
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
     browsers.model.addRule(() => typeCode);
     const session = await startSession();
@@ -214,11 +220,11 @@ describe('the question of a paused session', () => {
     ]);
   });
 
-  it('a session gets codes of a TOTP secret that it names, but not the secret, and no code is given twice', async () => {
+  it('an autopilot session gets codes of a TOTP secret that it names, each code once, but not the secret', async () => {
     const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
     const value = `otpauth://totp/Payer:us?secret=${secret}&period=2&digits=8`;
     expect((await browsers.tenant.as.admin.put('/api/vault/DD_TOTP', { kind: 'totp', value })).status).toBe(200);
-    browsers.model.addRule(() => act(createAction('Code', { action: 'fill', value: '{{totp:DD_TOTP}}' })));
+    browsers.model.addRule(() => buildModelAnswer(createAction('Code', { action: 'fill', value: '{{totp:DD_TOTP}}' })));
     const sessions = await Promise.all([1, 2].map(() => startSession({ vaultKeys: ['DD_TOTP'] })));
     for (const each of sessions) expect((await each.waitForEnd()).status).toBe('completed');
     expect(JSON.parse(browsers.model.calls[0]!.lastUserText)).toMatchObject({ secrets: ['totp:DD_TOTP'] });
@@ -232,15 +238,15 @@ describe('the question of a paused session', () => {
     expect(JSON.stringify(browsers.model.calls)).not.toContain(codes[0]);
   });
 
-  it('if an answer and a resume arrive at the same moment, one wins and the other gets 409', async () => {
+  it('if an answer and a resume of an autopilot session arrive concurrently, one is applied and the other gets 409', async () => {
     browsers.look = () => ({ look: { asksFor: 'captcha' } });
     const sessions = await Promise.all([1, 2, 3, 4].map(() => startSession()));
     for (const session of sessions) {
       const { id } = await waitForQuestion(session);
       browsers.look = () => ({});
-      browsers.model.addRule(() => act(createAction('It')));
+      browsers.model.addRule(() => buildModelAnswer(createAction('It')));
       const { sessionId } = session;
-      const results = await Promise.all([answer(id, true), session.act({ action: 'resume', sessionId })]);
+      const results = await Promise.all([answerQuestion(id, true), session.act({ action: 'resume', sessionId })]);
       expect(results.map(({ status }) => (status < 300 ? 'ok' : status)).sort()).toEqual([409, 'ok']);
       expect((await session.waitForEnd()).status).toBe('completed');
     }

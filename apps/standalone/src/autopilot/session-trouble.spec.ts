@@ -38,7 +38,7 @@ describe('a session with failures', () => {
     const { body } = await agent.act({ action: 'start', task: createTask(), ...more });
     return { ...agent, agentId, sessionId: body.sessionId as string };
   };
-  const sql = <T extends object>(text: string, values: unknown[] = []) =>
+  const querySql = <T extends object>(text: string, values: unknown[] = []) =>
     browsers.harness.db.query<T>('system', text, values);
 
   it('an autopilot session that cannot be advanced fails with a reason after retries with growing delays', async () => {
@@ -54,9 +54,9 @@ describe('a session with failures', () => {
       restMs: number;
       rung: number;
     }
-    const read = async () =>
+    const readRetryState = async () =>
       (
-        await sql<Row>(
+        await querySql<Row>(
           `SELECT faults, (EXTRACT(epoch FROM ring_at - now()) * 1000)::int AS rest_ms,
              (SELECT count(*)::int FROM outbox WHERE payload->>'sessionId' = id::text) AS rung
            FROM autopilot_session WHERE id = $1`,
@@ -66,13 +66,13 @@ describe('a session with failures', () => {
     const rests: number[] = [];
     for (let faults = 1; faults < 8; faults += 1) {
       const row = await waitFor(`failure ${faults}`, async () => {
-        const now = await read();
+        const now = await readRetryState();
         return now.faults === faults && now;
       });
       rests.push(row.restMs);
       // No message about the session is enqueued during the delay.
       expect(row.rung).toBe(0);
-      await sql(`UPDATE autopilot_session SET ring_at = now() WHERE id = $1`, [sessionId]);
+      await querySql(`UPDATE autopilot_session SET ring_at = now() WHERE id = $1`, [sessionId]);
     }
     for (const [at, restMs] of rests.entries()) {
       // now() of the query may be slightly before the failure was stored, so the measured delay can be too long.
@@ -104,13 +104,14 @@ describe('a session with failures', () => {
       CREATE TRIGGER broken BEFORE INSERT ON autopilot_attempt FOR EACH ROW EXECUTE FUNCTION break()`);
     const session = await startSession();
     const { sessionId } = session;
-    const faults = async () =>
-      (await sql<{ faults: number }>('SELECT faults FROM autopilot_session WHERE id = $1', [sessionId]))[0]!.faults;
-    await waitFor('a failure', async () => (await faults()) > 0);
+    const countFaults = async () =>
+      (await querySql<{ faults: number }>('SELECT faults FROM autopilot_session WHERE id = $1', [sessionId]))[0]!
+        .faults;
+    await waitFor('a failure', async () => (await countFaults()) > 0);
     await owner.query('DROP FUNCTION break CASCADE');
     await owner.end();
     expect(await session.until(sessionId, 'completed', 'failed', 'paused')).toMatchObject({ error: null });
-    expect(await faults()).toBe(0);
+    expect(await countFaults()).toBe(0);
   });
 
   it('an autopilot session continues in another browser if its browser is lost during a page snapshot', async () => {
@@ -124,7 +125,7 @@ describe('a session with failures', () => {
       status: 'completed',
     });
     expect(browsers.received.filter(({ kind }) => kind === 'autopilot_open')).toHaveLength(2);
-    const [row] = await sql<{ faults: number }>('SELECT faults FROM autopilot_session WHERE id = $1', [
+    const [row] = await querySql<{ faults: number }>('SELECT faults FROM autopilot_session WHERE id = $1', [
       session.sessionId,
     ]);
     expect(row!.faults).toBe(0);
@@ -195,10 +196,10 @@ describe('a session with failures', () => {
   });
 
   it('the workflow of a completed autopilot session has the steps that passed, without the skipped step', async () => {
-    const stepOf = (id: string) => ({ id, title: `Title of ${id}`, instruction: 'Do it.', kind: 'browse' as const });
+    const buildStep = (id: string) => ({ id, title: `Title of ${id}`, instruction: 'Do it.', kind: 'browse' as const });
     browsers.attempt = ({ maySubmit }) =>
       maySubmit ? { status: 'failed', code: 'interrupted', error: 'gone', output: { submit: 'unknown', at: 0 } } : {};
-    const session = await startSession({ task: createTask({ steps: [stepOf('unclear'), stepOf('done')] }) });
+    const session = await startSession({ task: createTask({ steps: [buildStep('unclear'), buildStep('done')] }) });
     const { sessionId } = session;
     await session.until(sessionId, 'paused', 'failed');
     browsers.attempt = () => ({});
@@ -218,7 +219,7 @@ describe('a session with failures', () => {
   it('an autopilot session’s stream has the reason and screenshot of a pause, and resumes after the last event', async () => {
     const agentId = await browsers.makeAgent();
     const screenshotKey = `images/${newId()}.jpg`;
-    await sql(
+    await querySql(
       `INSERT INTO artifact (id, organization_id, agent_id, kind, filename, content_type, size, storage_key)
        VALUES ($1, $2, $3, 'image', 'session-1.jpg', 'image/jpeg', 3, $4)`,
       [newId(), browsers.tenant.organizationId, agentId, screenshotKey],

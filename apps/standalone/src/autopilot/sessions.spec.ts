@@ -4,15 +4,13 @@ import { FakeBrowsers, createTask } from './fake-browser.harness';
 
 jest.setTimeout(120_000);
 
-const click = (name: string, submits = false): SessionAction => ({
+const makeClick = (name: string, submits = false): SessionAction => ({
   action: 'click',
   name,
   selectors: [{ kind: 'role', selector: `aria/${name}[role="button"]` }],
-  value: '',
-  all: false,
-  submits,
+  ...{ value: '', all: false, submits },
 });
-const act = (...actions: SessionAction[]) => ({
+const answerWith = (...actions: SessionAction[]) => ({
   json: { status: 'act', reason: '', question: '', confidence: 1, actions },
 });
 
@@ -33,7 +31,7 @@ describe('a session of the autopilot', () => {
   });
 
   /** Returns a task whose end is visible on the page. */
-  const aTask = (more: Partial<AutopilotTask> = {}): AutopilotTask =>
+  const newTask = (more: Partial<AutopilotTask> = {}): AutopilotTask =>
     createTask({
       steps: [{ id: 'do', title: 'Do it', instruction: 'Do it.', expect: { text: 'Done' }, kind: 'browse' }],
       ...more,
@@ -41,25 +39,25 @@ describe('a session of the autopilot', () => {
   const startSession = async (body: object = {}) => {
     const agentId = await browsers.makeAgent();
     const agent = browsers.getClient(agentId);
-    const answer = await agent.act({ action: 'start', task: aTask(), ...body });
+    const answer = await agent.act({ action: 'start', task: newTask(), ...body });
     expect(answer).toMatchObject({ status: 202, body: { status: 'queued' } });
     return { ...agent, agentId, sessionId: answer.body.sessionId as string };
   };
-  const paused = async (session: Awaited<ReturnType<typeof startSession>>) =>
+  const readPaused = async (session: Awaited<ReturnType<typeof startSession>>) =>
     session.until(session.sessionId, 'paused', 'failed');
 
   it.each([
     [{}, 'task'],
     [{ intent: 'x', task: {} }, 'task.title'],
-    [{ task: aTask({ startUrl: 'file:///etc/passwd' }) }, 'task.startUrl'],
-    [{ task: aTask({ steps: [] }) }, 'task.steps'],
-    [{ task: aTask({ steps: [aTask().steps[0]!, aTask().steps[0]!] }) }, 'task.steps.1.id'],
-    [{ task: aTask({ steps: [{ ...aTask().steps[0]!, expect: {} }] }) }, 'task.steps.0.expect'],
-    [{ task: aTask({ inputs: ['CLAIM'] }) }, 'inputs.CLAIM'],
-    [{ task: aTask(), inputs: { PATH: 'x' } }, 'inputs.PATH'],
-    [{ task: aTask(), vaultKeys: ['NOT_THERE'] }, 'vaultKeys.0'],
-    [{ task: aTask(), limits: { steps: 0 } }, 'limits.steps'],
-    [{ task: aTask(), approve: 'always' }, 'approve'],
+    [{ task: newTask({ startUrl: 'file:///etc/passwd' }) }, 'task.startUrl'],
+    [{ task: newTask({ steps: [] }) }, 'task.steps'],
+    [{ task: newTask({ steps: [newTask().steps[0]!, newTask().steps[0]!] }) }, 'task.steps.1.id'],
+    [{ task: newTask({ steps: [{ ...buildTask().steps[0]!, expect: {} }] }) }, 'task.steps.0.expect'],
+    [{ task: newTask({ inputs: ['CLAIM'] }) }, 'inputs.CLAIM'],
+    [{ task: newTask(), inputs: { PATH: 'x' } }, 'inputs.PATH'],
+    [{ task: newTask(), vaultKeys: ['NOT_THERE'] }, 'vaultKeys.0'],
+    [{ task: newTask(), limits: { steps: 0 } }, 'limits.steps'],
+    [{ task: newTask(), approve: 'always' }, 'approve'],
   ])('an autopilot session cannot be started with %j', async (body, field) => {
     const agentId = await browsers.makeAgent();
     const { act: post, path } = browsers.getClient(agentId);
@@ -72,7 +70,7 @@ describe('a session of the autopilot', () => {
   it('neither another session nor a run starts on the agent of an open autopilot session', async () => {
     browsers.look = () => 'nothing';
     const session = await startSession();
-    expect(await session.act({ action: 'start', task: aTask() })).toMatchObject({
+    expect(await session.act({ action: 'start', task: newTask() })).toMatchObject({
       status: 409,
       body: { code: 'agent_not_ready', sessionId: session.sessionId },
     });
@@ -92,16 +90,16 @@ describe('a session of the autopilot', () => {
     expect(await session.act({ action: 'cancel', sessionId: session.sessionId })).toMatchObject({ status: 202 });
     await session.until(session.sessionId, 'cancelled');
     await waitFor('the run', () => browsers.received.some(({ jobId }) => jobId === job.id));
-    expect(await session.act({ action: 'start', task: aTask() })).toMatchObject({
+    expect(await session.act({ action: 'start', task: newTask() })).toMatchObject({
       status: 409,
       body: { jobId: job.id },
     });
   });
 
   it('an autopilot session pauses before a submit that needs an approval, and submits once after the approval', async () => {
-    browsers.model.addResponses(act(click('Name'), click('Send', true)));
+    browsers.model.addResponses(answerWith(makeClick('Name'), makeClick('Send', true)));
     const session = await startSession({ approve: 'before_submit' });
-    expect(await paused(session)).toMatchObject({
+    expect(await readPaused(session)).toMatchObject({
       status: 'paused',
       currentStep: 'do',
       pausedFor: { reason: 'before_submit', screenshotUrl: null },
@@ -125,11 +123,11 @@ describe('a session of the autopilot', () => {
   });
 
   it('an autopilot session asks for the outcome of an interrupted submit, and never repeats it automatically', async () => {
-    browsers.model.addResponses(act(click('Send', true)));
+    browsers.model.addResponses(answerWith(makeClick('Send', true)));
     browsers.attempt = ({ maySubmit }) =>
       maySubmit ? { status: 'failed', code: 'interrupted', error: 'gone', output: { submit: 'unknown', at: 0 } } : {};
     const session = await startSession();
-    expect(await paused(session)).toMatchObject({ pausedFor: { reason: 'outcome_unknown' } });
+    expect(await readPaused(session)).toMatchObject({ pausedFor: { reason: 'outcome_unknown' } });
     const { sessionId } = session;
     await session.act({ action: 'resume', sessionId, stepOverride: { skip: true } });
     expect(await session.until(sessionId, 'completed', 'failed', 'paused')).toMatchObject({
@@ -140,13 +138,13 @@ describe('a session of the autopilot', () => {
   });
 
   it.each([0, 1])('an autopilot session submits once per step, even with %s attempts in between', async (others) => {
-    const between = Array<object>(others).fill(act(click('Nothing')));
-    browsers.model.addResponses(act(click('Send', true)), ...between, act(click('Send', true)));
+    const between = Array<object>(others).fill(answerWith(makeClick('Nothing')));
+    browsers.model.addResponses(answerWith(makeClick('Send', true)), ...between, answerWith(makeClick('Send', true)));
     browsers.attempt = ({ maySubmit: submitted, actions }) =>
       submitted || actions?.[0]?.name === 'Nothing' ? { outcome: 'failed', why: 'expect', submitted } : {};
     const session = await startSession();
     const metrics = { attempts: 2 + others };
-    expect(await paused(session)).toMatchObject({ pausedFor: { reason: 'outcome_unknown' }, metrics });
+    expect(await readPaused(session)).toMatchObject({ pausedFor: { reason: 'outcome_unknown' }, metrics });
     expect(browsers.sent.get(session.sessionId)).toBe(1);
   });
 
@@ -154,12 +152,12 @@ describe('a session of the autopilot', () => {
     const unsure = { json: { status: 'unsure', reason: '', question: 'Which one?', confidence: 0, actions: [] } };
     browsers.model.addResponses(unsure, unsure);
     const first = await startSession();
-    expect(await paused(first)).toMatchObject({ pausedFor: { reason: 'unsure', question: 'Which one?' } });
+    expect(await readPaused(first)).toMatchObject({ pausedFor: { reason: 'unsure', question: 'Which one?' } });
 
-    browsers.model.addRule(() => act(click('Nothing')));
+    browsers.model.addRule(() => answerWith(makeClick('Nothing')));
     browsers.attempt = () => ({ outcome: 'failed', why: 'selector', error: 'nothing fits' });
     const second = await startSession({ limits: { attemptsPerStep: 2 } });
-    expect(await paused(second)).toMatchObject({
+    expect(await readPaused(second)).toMatchObject({
       pausedFor: { reason: 'attempts_exhausted' },
       steps: [{ status: 'failed', attempts: [{ error: 'nothing fits', code: 'page_selector' }, {}] }],
     });
@@ -170,15 +168,16 @@ describe('a session of the autopilot', () => {
 
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
     const third = await startSession();
-    expect(await paused(third)).toMatchObject({ pausedFor: { reason: 'one_time_code' }, metrics: { modelCalls: 0 } });
+    const metrics = { modelCalls: 0 };
+    expect(await readPaused(third)).toMatchObject({ pausedFor: { reason: 'one_time_code' }, metrics });
     const { sessionId } = third;
-    const resume = (stepOverride: object) => third.act({ action: 'resume', sessionId, stepOverride });
-    // If the code of a user fails, the session pauses again, without a model call.
+    const resumeWith = (stepOverride: object) => third.act({ action: 'resume', sessionId, stepOverride });
+    // If Python code that a user entered fails, the session pauses again without a model call.
     browsers.look = () => ({});
     browsers.attempt = () => ({ outcome: 'failed', why: 'code', error: 'page has no fil; did you mean fill?' });
-    expect(await resume({ code: 'page.fil("#code", "1")' })).toMatchObject({ status: 202 });
+    expect(await resumeWith({ code: 'page.fil("#code", "1")' })).toMatchObject({ status: 202 });
     const tried = await waitFor('the attempt', async () => {
-      const read = await paused(third);
+      const read = await readPaused(third);
       return read.steps[0]!.attempts.length > 0 && read;
     });
     expect(tried).toMatchObject({
@@ -187,10 +186,10 @@ describe('a session of the autopilot', () => {
       metrics: { modelCalls: 0 },
     });
     browsers.attempt = () => ({});
-    expect(await resume({ stepId: 'other' })).toMatchObject({ status: 400 });
-    expect(await resume({ skip: false })).toMatchObject({ status: 400 });
-    expect(await resume({ selector: 'x' })).toMatchObject({ status: 400 });
-    expect(await resume({ code: 'page.change(["#code"], "246810")' })).toMatchObject({ status: 202 });
+    expect(await resumeWith({ stepId: 'other' })).toMatchObject({ status: 400 });
+    expect(await resumeWith({ skip: false })).toMatchObject({ status: 400 });
+    expect(await resumeWith({ selector: 'x' })).toMatchObject({ status: 400 });
+    expect(await resumeWith({ code: 'page.change(["#code"], "246810")' })).toMatchObject({ status: 202 });
     expect(await third.until(sessionId, 'completed', 'failed', 'paused')).toMatchObject({
       status: 'completed',
       steps: [{ status: 'passed', stableCode: null }],
@@ -202,23 +201,23 @@ describe('a session of the autopilot', () => {
   it.each<[string, object, string]>([
     [
       'uses an unknown input',
-      { ...click('Name'), action: 'fill', value: '{{AWS_SECRET}}' },
+      { ...buildClick('Name'), action: 'fill', value: '{{AWS_SECRET}}' },
       'neither an input nor a vault key',
     ],
     [
       'leaves the site',
-      { ...click('x'), action: 'navigate', selectors: [], value: 'https://evil.test/' },
+      { ...buildClick('x'), action: 'navigate', selectors: [], value: 'https://evil.test/' },
       'not on the site',
     ],
     [
       'opens a file',
-      { ...click('x'), action: 'navigate', selectors: [], value: 'file:///etc/passwd' },
+      { ...buildClick('x'), action: 'navigate', selectors: [], value: 'file:///etc/passwd' },
       'not on the site',
     ],
   ])('an autopilot session sends its browser no action that %s', async (_, action, error) => {
-    browsers.model.addRule(() => act(action as SessionAction));
+    browsers.model.addRule(() => answerWith(action as SessionAction));
     const session = await startSession({ limits: { attemptsPerStep: 1 } });
-    const read = await paused(session);
+    const read = await readPaused(session);
     expect(read.steps[0]!.attempts).toMatchObject([{ outcome: 'failed', code: 'action_refused' }]);
     expect(read.steps[0]!.attempts[0]!.error).toContain(error);
     expect(browsers.received.filter(({ kind }) => kind === 'autopilot_attempt')).toEqual([]);
@@ -232,11 +231,11 @@ describe('a session of the autopilot', () => {
   ])('a resume continues an autopilot session after the model %s in all attempts', async (_, script, attempt) => {
     browsers.model.addRule(() => script);
     const session = await startSession({ limits: { attemptsPerStep: 2 } });
-    expect(await paused(session)).toMatchObject({
+    expect(await readPaused(session)).toMatchObject({
       pausedFor: { reason: 'attempts_exhausted' },
       steps: [{ attempts: [attempt, attempt] }],
     });
-    browsers.model.addRule(() => act(click('Do')));
+    browsers.model.addRule(() => answerWith(makeClick('Do')));
     await session.act({ action: 'resume', sessionId: session.sessionId });
     expect(await session.until(session.sessionId, 'completed', 'failed', 'paused')).toMatchObject({
       status: 'completed',
@@ -245,14 +244,15 @@ describe('a session of the autopilot', () => {
 
   it('an autopilot session fails if its limit of cost, of steps or of minutes is used up', async () => {
     const failed = { status: 'failed', code: 'limit_reached' };
-    browsers.model.addRule(() => act(click('Do')));
+    browsers.model.addRule(() => answerWith(makeClick('Do')));
     const dear = await startSession({ limits: { costUsd: 0 } });
     expect(await dear.until(dear.sessionId, 'failed', 'completed')).toMatchObject({
       ...failed,
       metrics: { modelCalls: 0 },
     });
-    const { expect: _, ...step } = aTask().steps[0]!;
-    const long = await startSession({ limits: { steps: 1 }, task: aTask({ steps: [step, { ...step, id: 'more' }] }) });
+    const { expect: _, ...step } = newTask().steps[0]!;
+    const task = newTask({ steps: [step, { ...step, id: 'more' }] });
+    const long = await startSession({ limits: { steps: 1 }, task });
     expect(await long.until(long.sessionId, 'failed', 'completed')).toMatchObject(failed);
     browsers.look = () => 'nothing';
     const slow = await startSession({ limits: { minutes: 0.01 } });
@@ -292,7 +292,7 @@ describe('a session of the autopilot', () => {
   });
 
   it('an autopilot session streams its states, steps and attempts, and records them on the timeline', async () => {
-    browsers.model.addResponses(act(click('Do')));
+    browsers.model.addResponses(answerWith(makeClick('Do')));
     const session = await startSession();
     await session.until(session.sessionId, 'completed');
     const path = `${browsers.harness.url}${session.path}/events?sessionId=${session.sessionId}`;
@@ -325,12 +325,12 @@ describe('a session of the autopilot', () => {
       if (schemaName === 'autopilot_task')
         return {
           json: {
-            ...aTask(),
-            steps: [{ ...aTask().steps[0]!, expect: null }],
+            ...buildTask(),
+            steps: [{ ...buildTask().steps[0]!, expect: null }],
             success: { description: '', check: null },
           },
         };
-      return act(click('Do'));
+      return answerWith(makeClick('Do'));
     });
     const { task: _, ...session } = { ...(await startSession({ task: undefined, intent: 'Do it' })), task: null };
     expect(await session.until(session.sessionId, 'completed', 'failed')).toMatchObject({
@@ -340,7 +340,7 @@ describe('a session of the autopilot', () => {
     const generated = await session.act({ action: 'generate-task', intent: 'Do it' });
     expect(generated).toMatchObject({ status: 200, body: { task: { goal: 'Have it done.' } } });
     browsers.model.addRule(() => ({
-      json: { ...aTask(), startUrl: 'file:///x', steps: [], success: { description: '', check: null } },
+      json: { ...buildTask(), startUrl: 'file:///x', steps: [], success: { description: '', check: null } },
     }));
     expect(await session.act({ action: 'generate-task', intent: 'Do it' })).toMatchObject({
       status: 502,

@@ -17,17 +17,23 @@ describe('a task from a script', () => {
   beforeEach(() => browsers.model.reset());
   afterEach(() => expect(browsers.model.faults).toEqual([]));
 
-  const step = (id: string) => ({ id, title: id, instruction: `Do ${id}.`, expect: null, kind: 'browse' as const });
+  const buildStep = (id: string) => ({
+    id,
+    title: id,
+    instruction: `Do ${id}.`,
+    expect: null,
+    kind: 'browse' as const,
+  });
   const task = {
     ...{ title: 'File a claim', goal: 'File it.', startUrl: 'https://portal.test/', inputs: ['CLAIM_ID'] },
-    ...{ steps: [step('sign-in'), step('attach')], success: { description: 'filed', check: null } },
+    ...{ steps: [buildStep('sign-in'), buildStep('attach')], success: { description: 'filed', check: null } },
   };
-  const plan = (more: object = {}) => ({
+  const buildPlanAnswer = (more: object = {}) => ({
     json: { task, kept: ['sign-in'], added: ['attach', 'attach'], notes: 'Signs in; attaches nothing yet.', ...more },
   });
 
   it('an autopilot plan lists the steps that the script has and the steps that it lacks, and can be started unchanged', async () => {
-    browsers.model.addResponses(plan());
+    browsers.model.addResponses(buildPlanAnswer());
     const answer = await analyze({ script: 'page.navigate("https://portal.test/")', gap: 'The X-ray is missing.' });
     expect(answer.status).toBe(200);
     const { task: planned, ...more } = answer.body.plan as { task: AutopilotTask };
@@ -53,7 +59,7 @@ describe('a task from a script', () => {
   it('an autopilot task can be created from a workflow of the own organization, but of no other organization', async () => {
     const { organizationId } = browsers.tenant;
     const { id: workflowId } = await makeWorkflow(browsers.harness.db, { organizationId, script: 'print("filed")\n' });
-    browsers.model.addResponses(plan());
+    browsers.model.addResponses(buildPlanAnswer());
     expect((await analyze({ workflowId })).status).toBe(200);
     expect(browsers.model.calls[0]!.lastUserText).toContain('print(\\"filed\\")');
     const foreign = await browsers.harness.makeTenant();
@@ -72,9 +78,9 @@ describe('a task from a script', () => {
   );
 
   it.each([
-    ['names a step that it does not have', plan({ kept: ['sign-in', 'fly'] })],
-    ['is not a valid task', plan({ task: { ...task, steps: [] } })],
-    ['opens a file', plan({ task: { ...task, startUrl: 'file:///etc/passwd' } })],
+    ['names a step that it does not have', buildPlanAnswer({ kept: ['sign-in', 'fly'] })],
+    ['is not a valid task', buildPlanAnswer({ task: { ...task, steps: [] } })],
+    ['opens a file', buildPlanAnswer({ task: { ...task, startUrl: 'file:///etc/passwd' } })],
     ['is a refusal', { refusal: 'No.' }],
   ])('the analysis of a script is refused with model_failed if the answer of the model %s', async (_, script) => {
     browsers.model.addResponses(script);
@@ -85,7 +91,7 @@ describe('a task from a script', () => {
     const secret = 'Sesame-open-77';
     await browsers.tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: secret });
     browsers.model.secrets.push(secret);
-    browsers.model.addResponses(plan(), { json: task }, { json: task });
+    browsers.model.addResponses(buildPlanAnswer(), { json: task }, { json: task });
     expect((await analyze({ script: `login("${secret}")`, gap: `It used ${secret} twice.` })).status).toBe(200);
     expect(browsers.model.calls[0]!.lastUserText).toContain('[secret]');
     const agent = browsers.getClient(await browsers.makeAgent());
@@ -103,7 +109,10 @@ describe('a task from a script', () => {
     );
     expect(stored!.intent).toBe('Sign in with [secret]');
     const typed = { ...task, goal: `Use ${secret}.`, success: { description: 'filed' }, inputs: [] };
-    const spoken = { ...typed, steps: [{ ...step('sign-in'), instruction: `Type ${secret}.` }].map(withoutNulls) };
+    const spoken = {
+      ...typed,
+      steps: [{ ...buildStep('sign-in'), instruction: `Type ${secret}.` }].map(omitExpectation),
+    };
     const again = await agent.act({ action: 'start', task: spoken });
     expect(again.status).toBe(202);
     await agent.until(again.body.sessionId, 'completed', 'failed', 'paused');
@@ -112,6 +121,6 @@ describe('a task from a script', () => {
   });
 });
 
-function withoutNulls({ expect: _, ...more }: { expect: null }): object {
+function omitExpectation({ expect: _, ...more }: { expect: null }): object {
   return more;
 }

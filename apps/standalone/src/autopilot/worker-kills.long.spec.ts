@@ -12,14 +12,14 @@ const itPlays = chromium ? it : it.skip;
 describe(`a session whose worker is killed${noChromium}`, () => {
   let pilot: AutopilotHarness;
   /** Function that the fake model calls before it answers a question about a step. */
-  let onAsked: (question: StepQuestion) => Promise<void> = () => Promise.resolve();
+  let runWhenModelAsked: (question: StepQuestion) => Promise<void> = () => Promise.resolve();
 
   beforeAll(async () => {
     if (!chromium) return;
     pilot = await AutopilotHarness.start();
     scriptStepAnswers(pilot.model);
     pilot.model.addRule(async (call) => {
-      if (call.schemaName === 'autopilot_step') await onAsked(JSON.parse(call.lastUserText) as StepQuestion);
+      if (call.schemaName === 'autopilot_step') await runWhenModelAsked(JSON.parse(call.lastUserText) as StepQuestion);
       return undefined;
     });
   });
@@ -27,7 +27,7 @@ describe(`a session whose worker is killed${noChromium}`, () => {
     if (chromium) await pilot.close();
   });
   beforeEach(() => {
-    onAsked = () => Promise.resolve();
+    runWhenModelAsked = () => Promise.resolve();
     if (pilot) pilot.portal.onSubmit = () => undefined;
   });
 
@@ -35,19 +35,19 @@ describe(`a session whose worker is killed${noChromium}`, () => {
     await pilot.killWorker();
     await pilot.startWorker();
   };
-  const browsersOf = (sessionId: string) => findProcesses(`MUSTER_RUN_ID=${sessionId}`);
-  const endOf = async (sessionId: string, claim: string): Promise<void> => {
+  const findSessionBrowsers = (sessionId: string) => findProcesses(`MUSTER_RUN_ID=${sessionId}`);
+  const expectOneSubmission = async (sessionId: string, claim: string): Promise<void> => {
     const session = await pilot.waitForStatus(sessionId);
     expect([session.status, session.error, session.pausedFor]).toEqual(['completed', null, null]);
     expect(pilot.portal.countSubmissions(claim)).toBe(1);
-    await waitFor('its browser to end', () => browsersOf(sessionId).length === 0);
+    await waitFor('its browser to end', () => findSessionBrowsers(sessionId).length === 0);
   };
 
   itPlays(
     'a session continues in the same browser if its worker is killed at model calls and during the submission',
     async () => {
       const kills: string[] = [];
-      onAsked = async ({ step }) => {
+      runWhenModelAsked = async ({ step }) => {
         if (kills.includes(step.id)) return;
         kills.push(step.id);
         await killAndStart();
@@ -56,7 +56,7 @@ describe(`a session whose worker is killed${noChromium}`, () => {
         kills.push('submitted');
         await killAndStart();
       };
-      await endOf(await pilot.beginSession(pilot.startClaimSession('C-1001')), 'C-1001');
+      await expectOneSubmission(await pilot.beginSession(pilot.startClaimSession('C-1001')), 'C-1001');
       expect(kills).toEqual(['sign-in', 'open-form', 'fill-form', 'send', 'submitted']);
     },
   );
@@ -71,7 +71,7 @@ describe(`a session whose worker is killed${noChromium}`, () => {
         await sleep(random() * 1500);
         await killAndStart();
       }
-      await endOf(sessionId, claim);
+      await expectOneSubmission(sessionId, claim);
     },
   );
 
@@ -81,7 +81,7 @@ describe(`a session whose worker is killed${noChromium}`, () => {
       pilot.portal.requests.some(({ path, query }) => path === '/submit' && query['claim'] === 'C-1005'),
     );
     await pilot.killWorker();
-    killAll(browsersOf(sessionId));
+    killAll(findSessionBrowsers(sessionId));
     const sent = pilot.portal.countSubmissions('C-1005');
     await pilot.startWorker();
     const session = await pilot.waitForStatus(sessionId);
@@ -89,7 +89,7 @@ describe(`a session whose worker is killed${noChromium}`, () => {
     if (session.status === 'paused') expect(session.pausedFor!.reason).toBe('outcome_unknown');
     else expect(session.status).toBe('completed');
     expect(pilot.portal.countSubmissions('C-1005')).toBe(session.status === 'paused' ? sent : 1);
-    if (session.status === 'paused') await cancel(sessionId);
+    if (session.status === 'paused') await cancelSession(sessionId);
   });
 
   itPlays(
@@ -98,24 +98,24 @@ describe(`a session whose worker is killed${noChromium}`, () => {
       let sessionId = '';
       pilot.portal.onSubmit = async () => {
         await pilot.killWorker();
-        killAll(browsersOf(sessionId));
+        killAll(findSessionBrowsers(sessionId));
       };
       sessionId = await pilot.beginSession(pilot.startClaimSession('C-1006'));
       await waitFor('the submission', () => pilot.portal.countSubmissions('C-1006') === 1, 60_000);
-      await waitFor('the end of its browser', () => browsersOf(sessionId).length === 0);
+      await waitFor('the end of its browser', () => findSessionBrowsers(sessionId).length === 0);
       await pilot.startWorker();
       const session = await pilot.waitForStatus(sessionId);
       expect(session).toMatchObject({ status: 'paused', pausedFor: { reason: 'outcome_unknown' } });
       expect(session.steps[3]!.attempts.at(-1)).toMatchObject({ outcome: 'unknown' });
       expect(pilot.portal.countSubmissions('C-1006')).toBe(1);
-      await cancel(sessionId);
+      await cancelSession(sessionId);
       expect(pilot.portal.countSubmissions('C-1006')).toBe(1);
     },
   );
 
-  const cancel = async (sessionId: string): Promise<void> => {
+  const cancelSession = async (sessionId: string): Promise<void> => {
     expect((await pilot.tenant.api.post(pilot.path, { action: 'cancel', sessionId })).status).toBe(202);
     expect((await pilot.waitForStatus(sessionId, ['cancelled'])).status).toBe('cancelled');
-    await waitFor('its browser to end', () => browsersOf(sessionId).length === 0);
+    await waitFor('its browser to end', () => findSessionBrowsers(sessionId).length === 0);
   };
 });

@@ -76,7 +76,7 @@ export class ObservedCalls {
   private observeStatement(client: Client, args: unknown[], query: (...args: unknown[]) => unknown): unknown {
     const batch = args[0] as Batch;
     if (!Array.isArray(batch.statements)) {
-      // Only statements of the service are counted. This is a query of TypeORM or of a test.
+      // This is a query of TypeORM or of a test, which is not counted.
       return query.apply(client, args);
     }
     const { statements } = batch;

@@ -78,8 +78,8 @@ describe('a run, from its launch to its cost', () => {
     const { body } = await tenant.api.post('/api/jobs/launch', ids);
     const { jobId } = await pushed;
     expect(jobId).toBe(body.jobId);
-    await report(jobId!, 'running');
-    await report(jobId!, 'completed');
+    await reportStatus(jobId!, 'running');
+    await reportStatus(jobId!, 'completed');
     await waitFor('the cost of the run', async () => {
       const { rows } = await own.query('SELECT FROM run_cost WHERE job_id = $1', [jobId]);
       return rows.length === 1;
@@ -88,7 +88,7 @@ describe('a run, from its launch to its cost', () => {
     expect(read.body).toMatchObject({ status: 'completed' });
   }
 
-  async function report(jobId: string, status: string): Promise<void> {
+  async function reportStatus(jobId: string, status: string): Promise<void> {
     const { body } = await tenant.worker.post('/api/job-webhook', { jobId, status });
     expect(body).toEqual({ accepted: true, status });
   }
@@ -101,15 +101,15 @@ describe('a run, from its launch to its cost', () => {
     await new Promise((resolve) => setTimeout(resolve, 1500));
     calls.end();
     // The service's loops send statements too, but so few per run that rounding removes them.
-    const perRun = (count: number) => Math.round(count / runs);
+    const computePerRun = (count: number) => Math.round(count / runs);
     const transactions = [...countByName(calls.transactions.map(describeTransaction))].filter(
-      ([, count]) => perRun(count) > 0,
+      ([, count]) => computePerRun(count) > 0,
     );
-    expect(Object.fromEntries(transactions.map(([description, count]) => [description, perRun(count)]))).toEqual(
+    expect(Object.fromEntries(transactions.map(([description, count]) => [description, computePerRun(count)]))).toEqual(
       Object.fromEntries(table.transactions.map((description) => [description, 1])),
     );
     expect(transactions.filter(([description]) => description.includes('waits for the disk'))).toHaveLength(4);
-    const redis = [...countByName(calls.redis)].map(([name, count]) => [name, perRun(count)] as const);
+    const redis = [...countByName(calls.redis)].map(([name, count]) => [name, computePerRun(count)] as const);
     for (const [name, count] of redis) expect([name, count <= (table.redis[name] ?? 0)]).toEqual([name, true]);
     expect(
       redis
@@ -148,7 +148,7 @@ describe('a run, from its launch to its cost', () => {
        FROM job j, generate_series(1, ${before})
        WHERE j.id = (SELECT id FROM job WHERE status = 'completed' LIMIT 1)`,
       );
-      const rowsRead = async () => {
+      const countRowsRead = async () => {
         const { rows } = await own.query<{ read: string }>(
           `SELECT sum(seq_tup_read + COALESCE(idx_tup_fetch, 0)) AS read FROM pg_stat_user_tables
          WHERE relname IN ('job', 'agent_command')`,
@@ -161,10 +161,10 @@ describe('a run, from its launch to its cost', () => {
         await runOnce();
       };
       await flushStatistics();
-      const start = await rowsRead();
+      const start = await countRowsRead();
       for (let run = 0; run < runs; run += 1) await runOnce();
       await flushStatistics();
-      const read = await rowsRead();
+      const read = await countRowsRead();
       expect(read).toBeGreaterThan(start);
       // Loops scan the tables a few times. A statement that scanned them in each run would read all rows every time.
       expect((read - start) / (runs + 1)).toBeLessThan(before / 4);

@@ -20,11 +20,11 @@ describe('the answer link of a question', () => {
     await mailbox.stop();
   });
 
-  const channel = async (to: string, tenant = fixture.tenant): Promise<string> => {
+  const createMailChannel = async (to: string, tenant = fixture.tenant): Promise<string> => {
     const body = { name: 'Front desk', kind: 'email', target: { to: [to] }, events: ['question.asked'] };
     return (await tenant.as.admin.post('/api/notification-channels', body)).body.id;
   };
-  const ask = async (more: object = {}) => {
+  const askQuestion = async (more: object = {}) => {
     const { organizationId } = fixture.tenant;
     const { id: jobId } = await makeJob(fixture.harness.db, {
       ...{ organizationId, status: 'running', startedAt: new Date(), commandId: newId() },
@@ -37,8 +37,8 @@ describe('the answer link of a question', () => {
   /** Asks a question and returns the link's token from the mail to the only recipient of a new channel. */
   const askByMail = async (more: object = {}) => {
     const to = `${newId()}@practice.example`;
-    const channelId = await channel(to);
-    const question = await ask(more);
+    const channelId = await createMailChannel(to);
+    const question = await askQuestion(more);
     const [mail] = await mailbox.waitForMails(to);
     const token = /https:\/\/muster\.example\.com\/a\/([\w-]+)/.exec(mail!.raw)?.[1];
     return { to, channelId, token: token!, mail: mail!, ...question };
@@ -46,7 +46,7 @@ describe('the answer link of a question', () => {
   const readLink = (token: string) => fixture.harness.http.post('/api/answer-links/read', { token });
   const answerLink = (token: string, value: unknown) =>
     fixture.harness.http.post('/api/answer-links/answer', { token, answer: value });
-  const question = async (id: string) => (await fixture.admin.get(`/api/questions/${id}`)).body;
+  const readQuestion = async (id: string) => (await fixture.admin.get(`/api/questions/${id}`)).body;
 
   it('an answer link shows the question and nothing else, and answers it once', async () => {
     const { token, id, to } = await askByMail({ context: { patient: 'P-1' } });
@@ -65,12 +65,12 @@ describe('the answer link of a question', () => {
         ...{ askedAt: expect.any(String), expiresAt: expect.any(String) },
       },
     ]);
-    expect(await question(id)).toMatchObject({ status: 'open' });
+    expect(await readQuestion(id)).toMatchObject({ status: 'open' });
     expect((await answerLink(token, 'perhaps')).body).toMatchObject({ status: 400, code: 'invalid_payload' });
     const answers = await Promise.all([answerLink(token, true), answerLink(token, true)]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
     expect(answers.find(({ status }) => status === 409)!.body.code).toBe('already_answered');
-    expect(await question(id)).toMatchObject({
+    expect(await readQuestion(id)).toMatchObject({
       ...{ status: 'answered', answer: true, answeredBy: { id: null, email: to }, answeredVia: 'link' },
     });
     expect((await readLink(token)).body.status).toBe('answered');
@@ -97,14 +97,14 @@ describe('the answer link of a question', () => {
     }
     await fixture.admin.delete(`/api/notification-channels/${channelId}`);
     expect((await readLink(token)).status).toBe(404);
-    expect((await question(id)).status).toBe('open');
+    expect((await readQuestion(id)).status).toBe('open');
   });
 
   it('an answer link cannot answer an expired question', async () => {
     const { token, id } = await askByMail({ timeoutSeconds: 600 });
-    await fixture.query(`UPDATE question SET expires_at = now() - interval '1 second' WHERE id = $1`, id);
+    await fixture.querySql(`UPDATE question SET expires_at = now() - interval '1 second' WHERE id = $1`, id);
     expect((await answerLink(token, true)).body.code).toBe('question_over');
-    expect(await question(id)).not.toMatchObject({ status: 'answered' });
+    expect(await readQuestion(id)).not.toMatchObject({ status: 'answered' });
   });
 
   it('an answer link is sent only to the people who are asked; other recipients get a link to the inbox page', async () => {
@@ -112,12 +112,12 @@ describe('the answer link of a question', () => {
     expect(token).toBeUndefined();
     expect(mail.raw).toContain(`${address}/app/inbox`);
     const to = `${newId()}@practice.example`;
-    await channel(to);
-    const { id } = await ask({ to: [to] });
+    await createMailChannel(to);
+    const { id } = await askQuestion({ to: [to] });
     const [ownMail] = await mailbox.waitForMails(to);
     const own = /\/a\/([\w-]+)/.exec(ownMail!.raw)![1]!;
     expect((await answerLink(own, false)).status).toBe(200);
-    expect(await question(id)).toMatchObject({ answer: false, answeredBy: { id: null, email: to } });
+    expect(await readQuestion(id)).toMatchObject({ answer: false, answeredBy: { id: null, email: to } });
   });
 
   it.each(['slack', 'teams'])(
@@ -128,7 +128,7 @@ describe('the answer link of a question', () => {
       const url = fixture.receiver.url + path;
       const body = { name: `Room ${kind}`, kind, target: { url }, events: ['question.asked'] };
       expect((await fixture.admin.post('/api/notification-channels', body)).status).toBe(201);
-      await ask();
+      await askQuestion();
       const [received] = await fixture.receiver.waitForDeliveries(path);
       const message = JSON.stringify(received!.event);
       expect(message).toContain(`${address}/app/inbox`);
@@ -141,7 +141,7 @@ describe('the answer link of a question', () => {
     expect((await answerLink(token, '12')).status).toBe(400);
     const answered = await answerLink(token, '482913');
     expect([answered.status, JSON.stringify(answered.body)]).toEqual([200, expect.not.stringContaining('482913')]);
-    expect(await question(id)).toMatchObject({ status: 'answered', answer: null });
+    expect(await readQuestion(id)).toMatchObject({ status: 'answered', answer: null });
   });
 
   it('unknown tokens of answer links have the rate limit of failed sign-ins', async () => {

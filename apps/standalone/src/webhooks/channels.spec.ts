@@ -32,31 +32,31 @@ describe('notification channels', () => {
    * reads when the last one was sent, and then postpones the other messages by that time.
    */
   const makeTimesEarlier = (id: string, ms: number) =>
-    fixture.query(
+    fixture.querySql(
       `WITH channel AS (SELECT id FROM webhook_endpoint WHERE id = $1 FOR UPDATE)
        UPDATE webhook_delivery d SET due_at = d.due_at - $2 * interval '1 millisecond',
          sent_at = d.sent_at - $2 * interval '1 millisecond' FROM channel WHERE d.endpoint_id = channel.id`,
       ...[id, ms],
     );
-  const make = async (body: object): Promise<any> => {
+  const createChannel = async (body: object): Promise<any> => {
     const answer = await fixture.admin.post(base, { name: 'Front desk', events: ['job.failed'], ...body });
     expect([answer.status, answer.body]).toEqual([201, expect.anything()]);
     return answer.body;
   };
-  const mailChannel = (address: string, more: object = {}) =>
-    make({ kind: 'email', target: { to: [address] }, ...more });
-  const address = () => `${newId()}@practice.example`;
-  const rowsOf = (id: string) =>
-    fixture.query('SELECT status, tries, recipient FROM webhook_delivery WHERE endpoint_id = $1 ORDER BY id', id);
-  const untilDeliveries = (id: string, status: string, count = 1) =>
+  const createMailChannel = (address: string, more: object = {}) =>
+    createChannel({ kind: 'email', target: { to: [address] }, ...more });
+  const generateMailAddress = () => `${newId()}@practice.example`;
+  const readDeliveryRows = (id: string) =>
+    fixture.querySql('SELECT status, tries, recipient FROM webhook_delivery WHERE endpoint_id = $1 ORDER BY id', id);
+  const waitForDeliveries = (id: string, status: string, count = 1) =>
     waitFor(`${count} ${status}`, async () => {
-      const found = await rowsOf(id);
+      const found = await readDeliveryRows(id);
       return found.filter((row) => row.status === status).length >= count && found;
     });
 
   it('a notification channel sends each recipient one e-mail about a failed run, with its error and a link', async () => {
-    const [one, two] = [address(), address()];
-    const { id } = await make({ kind: 'email', target: { to: [one.toUpperCase(), two] } });
+    const [one, two] = [generateMailAddress(), generateMailAddress()];
+    const { id } = await createChannel({ kind: 'email', target: { to: [one.toUpperCase(), two] } });
     const jobId = await fixture.runJob('failed', {}, { error: 'the portal <b>refused</b>' });
     const [mail] = await mailbox.waitForMails(one);
     await mailbox.waitForMails(two);
@@ -65,7 +65,7 @@ describe('notification channels', () => {
     expect(mail!.raw).toContain('the portal <b>refused</b>');
     expect(mail!.raw).toContain('the portal &lt;b&gt;refused&lt;/b&gt;');
     expect(mail!.raw).toContain(`https://muster.example.com/app/runs/${jobId}`);
-    await untilDeliveries(id, 'delivered', 2);
+    await waitForDeliveries(id, 'delivered', 2);
     const { body } = await fixture.admin.get(`${base}/${id}`);
     expect(body).toMatchObject({
       lastAttempt: { status: 'delivered', statusCode: 250, error: null },
@@ -75,18 +75,18 @@ describe('notification channels', () => {
   });
 
   it('a notification channel combines the notifications of a minute in one message with their count', async () => {
-    const to = address();
-    const { id } = await mailChannel(to);
+    const to = generateMailAddress();
+    const { id } = await createMailChannel(to);
     for (let n = 0; n < 4; n += 1) await fixture.runJob('failed', {}, { error: `fault ${n}` });
     await mailbox.waitForMails(to);
     // The time of the first message is stored a moment after the mailbox has received it. The other notifications wait
     // for a minute from that time.
     await waitFor('the others to wait', async () => {
-      const rows = await rowsOf(id);
+      const rows = await readDeliveryRows(id);
       return rows.length === 4 && rows.some(({ status }) => status === 'delivered');
     });
     await makeTimesEarlier(id, 61_000);
-    await untilDeliveries(id, 'delivered', 4);
+    await waitForDeliveries(id, 'delivered', 4);
     const mails = mailbox.mails.filter((mail) => mail.to === to);
     expect(mails.length).toBe(2);
     expect(mails[1]!.raw).toContain('Subject: 3 notifications: Run failed (3)');
@@ -94,19 +94,19 @@ describe('notification channels', () => {
   });
 
   it('a notification channel repeats a message after a temporary refusal by the mail relay, not a permanent one', async () => {
-    const [later, never] = [address(), address()];
+    const [later, never] = [generateMailAddress(), generateMailAddress()];
     let refusals = 1;
     mailbox.onMessage = (to) => (to === later && refusals-- > 0 ? 451 : null);
     mailbox.refuseRecipient = (to) => (to === never ? 550 : null);
-    const { id } = await make({ kind: 'email', target: { to: [later, never] } });
+    const { id } = await createChannel({ kind: 'email', target: { to: [later, never] } });
     await fixture.runJob('failed');
-    await untilDeliveries(id, 'dead');
+    await waitForDeliveries(id, 'dead');
     await waitFor('the refusal', async () =>
-      (await rowsOf(id)).some(({ recipient, tries }) => recipient === later && tries === 1),
+      (await readDeliveryRows(id)).some(({ recipient, tries }) => recipient === later && tries === 1),
     );
     expect(mailbox.mails.filter(({ to }) => to === later)).toEqual([]);
     await makeTimesEarlier(id, 10_000);
-    const rows = await untilDeliveries(id, 'delivered');
+    const rows = await waitForDeliveries(id, 'delivered');
     expect(rows).toEqual(
       expect.arrayContaining([
         { recipient: later, status: 'delivered', tries: 2 },
@@ -117,24 +117,24 @@ describe('notification channels', () => {
   });
 
   it('a notification channel reports a message that may have arrived as unclear instead of repeating it', async () => {
-    const to = address();
+    const to = generateMailAddress();
     mailbox.onMessage = (each) => (each === to ? 'break' : null);
-    const { id } = await mailChannel(to);
+    const { id } = await createMailChannel(to);
     await fixture.runJob('failed');
-    await untilDeliveries(id, 'unclear');
+    await waitForDeliveries(id, 'unclear');
     expect((await fixture.admin.get(`${base}/${id}`)).body.lastAttempt).toMatchObject({
       status: 'unclear',
       statusCode: null,
     });
     // Inserts a delivery whose process died while it sent the message.
-    const [{ eventId }] = await fixture.query('SELECT event_id FROM webhook_delivery WHERE endpoint_id = $1', id);
-    await fixture.query(
+    const [{ eventId }] = await fixture.querySql('SELECT event_id FROM webhook_delivery WHERE endpoint_id = $1', id);
+    await fixture.querySql(
       `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, status, due_at, recipient, sent_at,
          lease_id, leased_until)
        VALUES (gen_random_uuid(), $1, $2, $3, 'job.failed', 'sending', $4, 'dead@practice.example', $4, gen_random_uuid(), $4)`,
       ...[fixture.tenant.organizationId, id, eventId, new Date(Date.now() - 1000)],
     );
-    const rows = await untilDeliveries(id, 'unclear', 2);
+    const rows = await waitForDeliveries(id, 'unclear', 2);
     expect(rows.map(({ status }) => status)).toEqual(['unclear', 'unclear']);
     expect((await fixture.admin.get(`${base}/${id}`)).body.lastAttempt.error).toMatch(/was lost|unknown/);
     expect(mailbox.mails.filter((mail) => [to, 'dead@practice.example'].includes(mail.to))).toHaveLength(1);
@@ -145,7 +145,11 @@ describe('notification channels', () => {
     async (kind) => {
       const path = `/services/${newId()}`;
       fixture.receiver.answers.set(path, (response) => response.writeHead(200).end('ok'));
-      const { id, secret } = await make({ kind, target: { url: fixture.receiver.url + path }, events: ['job.failed'] });
+      const { id, secret } = await createChannel({
+        kind,
+        target: { url: fixture.receiver.url + path },
+        events: ['job.failed'],
+      });
       expect(secret).toBeNull();
       await fixture.runJob('failed', {}, { error: 'a & b <c>' });
       const [received] = await fixture.receiver.waitForDeliveries(path);
@@ -170,14 +174,14 @@ describe('notification channels', () => {
       // The channel's address appears in no answer, no row and no log line.
       const secrets = [path, changedPath];
       const responses = [read.body, (await fixture.admin.get(base)).body, (await fixture.admin.get('/api/audit')).body];
-      const tables = await fixture.query(
+      const tables = await fixture.querySql(
         `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`,
       );
       for (const each of secrets) {
         expect(JSON.stringify(responses)).not.toContain(each);
         expect(fixture.harness.logs.join('')).not.toContain(each);
         for (const { tableName } of tables) {
-          const [{ found }] = await fixture.query(
+          const [{ found }] = await fixture.querySql(
             `SELECT count(*)::int AS found FROM "${tableName}" t WHERE t::text LIKE $1`,
             `%${each}%`,
           );
@@ -188,8 +192,11 @@ describe('notification channels', () => {
   );
 
   it('a notification channel signs a webhook like a webhook endpoint does, with a secret that is shown once', async () => {
-    const path = fixture.path();
-    const { id, secret, target } = await make({ kind: 'webhook', target: { url: fixture.receiver.url + path } });
+    const path = fixture.generatePath();
+    const { id, secret, target } = await createChannel({
+      kind: 'webhook',
+      target: { url: fixture.receiver.url + path },
+    });
     await fixture.runJob('failed');
     const [received] = await fixture.receiver.waitForDeliveries(path);
     expect(verifySignature(secret, received!)).toMatchObject({ type: 'job.failed' });
@@ -202,21 +209,26 @@ describe('notification channels', () => {
     expect(
       (await fixture.admin.post(`/api/webhook-endpoints/${id}/deliveries/${deliveryId}/redeliver`, {})).status,
     ).toBe(404);
-    const endpoint = await fixture.createEndpoint(fixture.path(), ['pack.promoted']);
+    const endpoint = await fixture.createEndpoint(fixture.generatePath(), ['pack.promoted']);
     expect((await fixture.admin.get(`${base}/${endpoint.id}`)).status).toBe(404);
   });
 
   it('a notification channel sends only the events that match its filter', async () => {
-    const [workflows, others, labels, severe] = [address(), address(), address(), address()];
+    const [workflows, others, labels, severe] = [
+      generateMailAddress(),
+      generateMailAddress(),
+      generateMailAddress(),
+      generateMailAddress(),
+    ];
     const { workflowId, agentId } = fixture.ids;
     const anything = { events: ['job.completed', 'job.failed'] };
-    await mailChannel(workflows, { ...anything, filter: { workflowIds: [workflowId] } });
-    await mailChannel(others, { ...anything, filter: { workflowIds: [newId()] } });
-    await mailChannel(labels, { ...anything, filter: { labels: ['front-desk'], severity: 'error' } });
-    await mailChannel(severe, { ...anything, filter: { severity: 'error' } });
+    await createMailChannel(workflows, { ...anything, filter: { workflowIds: [workflowId] } });
+    await createMailChannel(others, { ...anything, filter: { workflowIds: [newId()] } });
+    await createMailChannel(labels, { ...anything, filter: { labels: ['front-desk'], severity: 'error' } });
+    await createMailChannel(severe, { ...anything, filter: { severity: 'error' } });
     await fixture.runJob('completed');
     await mailbox.waitForMails(workflows);
-    await fixture.query(`UPDATE agent SET labels = '{front-desk}' WHERE id = $1`, agentId);
+    await fixture.querySql(`UPDATE agent SET labels = '{front-desk}' WHERE id = $1`, agentId);
     await fixture.runJob('failed');
     await Promise.all([mailbox.waitForMails(labels), mailbox.waitForMails(severe)]);
     expect(mailbox.mails.filter(({ to }) => to === others)).toEqual([]);
@@ -224,8 +236,8 @@ describe('notification channels', () => {
   });
 
   it('a notification channel sends a test message even while the channel is off, and reports the result', async () => {
-    const to = address();
-    const { id } = await mailChannel(to, { enabled: false });
+    const to = generateMailAddress();
+    const { id } = await createMailChannel(to, { enabled: false });
     await fixture.runJob('failed');
     expect((await fixture.admin.post(`${base}/${id}/test`, {})).status).toBe(202);
     expect((await mailbox.waitForMails(to))[0]!.raw).toContain(
@@ -233,7 +245,7 @@ describe('notification channels', () => {
     );
     mailbox.refuseRecipient = () => 550;
     await fixture.admin.post(`${base}/${id}/test`, {});
-    await untilDeliveries(id, 'dead');
+    await waitForDeliveries(id, 'dead');
     const { lastAttempt } = (await fixture.admin.get(`${base}/${id}`)).body;
     expect(lastAttempt).toMatchObject({
       status: 'dead',
@@ -244,37 +256,37 @@ describe('notification channels', () => {
   });
 
   it('the last test of a notification channel shows the result of each recipient', async () => {
-    const [good, wrong, later] = [address(), address(), address()];
+    const [good, wrong, later] = [generateMailAddress(), generateMailAddress(), generateMailAddress()];
     mailbox.refuseRecipient = (to) => (to === wrong ? 550 : null);
     mailbox.onMessage = (to) => (to === later ? 451 : null);
-    const { id, lastTest } = await make({ kind: 'email', target: { to: [good, wrong, later] } });
+    const { id, lastTest } = await createChannel({ kind: 'email', target: { to: [good, wrong, later] } });
     expect(lastTest).toBeNull();
-    const read = async () => (await fixture.admin.get(`${base}/${id}`)).body;
+    const readChannel = async () => (await fixture.admin.get(`${base}/${id}`)).body;
     for (let times = 1; times <= 2; times += 1) {
       expect((await fixture.admin.post(`${base}/${id}/test`, {})).body).toEqual({ messages: 3 });
-      await untilDeliveries(id, 'dead', times);
-      await untilDeliveries(id, 'delivered', times);
-      await waitFor('the refused message', async () => (await read()).lastTest.results[2].error !== null);
+      await waitForDeliveries(id, 'dead', times);
+      await waitForDeliveries(id, 'delivered', times);
+      await waitFor('the refused message', async () => (await readChannel()).lastTest.results[2].error !== null);
       const results = [
         { recipient: good, status: 'delivered', statusCode: 250, error: null },
         { recipient: wrong, status: 'dead', statusCode: 550, error: expect.stringContaining('no such mailbox') },
         { recipient: later, status: 'pending', statusCode: 451, error: expect.stringContaining('not now') },
       ];
-      expect((await read()).lastTest).toEqual({ at: expect.any(String), results });
+      expect((await readChannel()).lastTest).toEqual({ at: expect.any(String), results });
     }
     const listed = (await fixture.admin.get(base)).body.notificationChannels.find((each: any) => each.id === id);
-    expect(listed.lastTest).toEqual((await read()).lastTest);
+    expect(listed.lastTest).toEqual((await readChannel()).lastTest);
   });
 
   it('a change of a channel’s recipients is recorded, and an invalid one changes nothing', async () => {
-    const [one, two] = [address(), address()];
-    const { id } = await mailChannel(one);
-    const change = (target: object) => fixture.admin.patch(`${base}/${id}`, { target });
+    const [one, two] = [generateMailAddress(), generateMailAddress()];
+    const { id } = await createMailChannel(one);
+    const changeTarget = (target: object) => fixture.admin.patch(`${base}/${id}`, { target });
     for (const wrong of [{ to: [] }, { to: ['desk'] }, { url: 'https://93.184.215.14/' }, { to: [two], cc: [one] }]) {
-      expect([wrong, (await change(wrong)).status]).toEqual([wrong, 400]);
+      expect([wrong, (await changeTarget(wrong)).status]).toEqual([wrong, 400]);
     }
     expect((await fixture.admin.get(`${base}/${id}`)).body.target).toEqual({ to: [one] });
-    expect((await change({ to: [two] })).body.target).toEqual({ to: [two] });
+    expect((await changeTarget({ to: [two] })).body.target).toEqual({ to: [two] });
     const { entries } = (await fixture.admin.get('/api/audit?limit=50')).body;
     expect(entries.filter(({ target }: any) => target.id === id).map(({ changes }: any) => changes)).toEqual([
       { target: [{ to: [one] }, { to: [two] }] },
@@ -283,7 +295,7 @@ describe('notification channels', () => {
   });
 
   it('notification channels are accessible only to admins of their organization', async () => {
-    const { id } = await mailChannel(address());
+    const { id } = await createMailChannel(generateMailAddress());
     const other = await fixture.harness.makeTenant();
     for (const client of [fixture.tenant.as.member, fixture.tenant.api])
       expect((await client.get(base)).status).toBe(403);

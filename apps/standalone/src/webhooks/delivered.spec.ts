@@ -13,7 +13,7 @@ describe('deliveries to an endpoint', () => {
   afterAll(() => fixture.close());
 
   it('a webhook about a completed job contains the job as GET returns it, signed according to Standard Webhooks', async () => {
-    const path = fixture.path();
+    const path = fixture.generatePath();
     const { id, secret } = await fixture.createEndpoint(path, ['job.completed']);
     const jobId = await fixture.runJob();
     const [received] = await fixture.receiver.waitForDeliveries(path);
@@ -42,7 +42,7 @@ describe('deliveries to an endpoint', () => {
   });
 
   it('a webhook endpoint gets only events that it subscribes to, with a sequence in the order of the events', async () => {
-    const [all, some] = [fixture.path(), fixture.path()];
+    const [all, some] = [fixture.generatePath(), fixture.generatePath()];
     await fixture.createEndpoint(all);
     await fixture.createEndpoint(some, ['job.failed']);
     const jobId = await fixture.runJob('failed');
@@ -54,7 +54,7 @@ describe('deliveries to an endpoint', () => {
 
   it('a webhook endpoint receives no events of another organization', async () => {
     const other = await fixture.harness.makeTenant();
-    const path = fixture.path();
+    const path = fixture.generatePath();
     const created = await other.as.admin.post('/api/webhook-endpoints', {
       url: fixture.receiver.url + path,
       events: ['*'],
@@ -78,8 +78,8 @@ describe('deliveries to an endpoint', () => {
       ...{ agentId: body.agent.id, bootId: 'boot-1', workerVersion: '1.0.0' },
     });
     expect((await silent.api.get(`/api/agents/${body.agent.id}`)).body.status).toBe('online');
-    expect(await fixture.query('SELECT FROM webhook_event WHERE organization_id = $1', silent.organizationId)).toEqual(
-      [],
-    );
+    expect(
+      await fixture.querySql('SELECT FROM webhook_event WHERE organization_id = $1', silent.organizationId),
+    ).toEqual([]);
   });
 });

@@ -15,7 +15,7 @@ describe('webhook endpoints', () => {
   afterAll(() => fixture.close());
 
   it('a webhook endpoint’s secret is shown once, and a change of the endpoint requires the version that was read', async () => {
-    const created = await fixture.createEndpoint(fixture.path(), ['job.failed'], { description: 'Billing' });
+    const created = await fixture.createEndpoint(fixture.generatePath(), ['job.failed'], { description: 'Billing' });
     expect(created.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     const read = await fixture.admin.get(`${base}/${created.id}`);
     expect(read.body).toEqual({
@@ -39,7 +39,7 @@ describe('webhook endpoints', () => {
     expect(JSON.stringify(list)).not.toContain('whsec_');
     expect((await fixture.admin.delete(`${base}/${created.id}`)).status).toBe(204);
     expect((await fixture.admin.get(`${base}/${created.id}`)).status).toBe(404);
-    const rows = await fixture.query(
+    const rows = await fixture.querySql(
       `SELECT action, changes FROM audit_entry WHERE target_id = $1 ORDER BY id`,
       created.id,
     );
@@ -82,7 +82,7 @@ describe('webhook endpoints', () => {
   });
 
   it('a webhook endpoint signs with both secrets for a day after a rotation, then with the new one', async () => {
-    const path = fixture.path();
+    const path = fixture.generatePath();
     const { id, secret: old } = await fixture.createEndpoint(path, ['pack.promoted']);
     const rotated = await fixture.admin.post(`${base}/${id}/rotate-secret`);
     expect([rotated.status, rotated.body.id]).toEqual([200, id]);
@@ -93,7 +93,7 @@ describe('webhook endpoints', () => {
     expect(both!.headers['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/);
     verifySignature(secret, both!);
     verifySignature(old, both!);
-    await fixture.query(
+    await fixture.querySql(
       `UPDATE webhook_secret SET expires_at = expires_at - interval '24 hours' WHERE endpoint_id = $1`,
       id,
     );
@@ -106,12 +106,12 @@ describe('webhook endpoints', () => {
     }
     await fixture.admin.post(`${base}/${id}/rotate-secret`);
     expect((await fixture.admin.post(`${base}/${id}/rotate-secret`)).status).toBe(409);
-    const stored = await fixture.query('SELECT * FROM webhook_secret WHERE endpoint_id = $1', id);
+    const stored = await fixture.querySql('SELECT * FROM webhook_secret WHERE endpoint_id = $1', id);
     expect(JSON.stringify(stored)).not.toContain(secret);
   });
 
   it('a webhook endpoint can be tested while off; a redelivery has the same id and body and a new time', async () => {
-    const path = fixture.path();
+    const path = fixture.generatePath();
     const { id, secret } = await fixture.createEndpoint(path, ['pack.promoted'], { enabled: false });
     const response = await fixture.admin.post(`${base}/${id}/test`);
     expect([response.status, response.headers.get('location')]).toEqual([

@@ -29,38 +29,38 @@ describe('every type of webhook', () => {
     await plane.stop();
   });
 
-  const delivered = (type: WebhookType, matches: (data: any) => boolean = () => true): Promise<Received> =>
+  const waitForDelivery = (type: WebhookType, matches: (data: any) => boolean = () => true): Promise<Received> =>
     waitFor(
       type,
       () => fixture.receiver.listReceivedAt(path).find(({ event }) => event.type === type && matches(event.data)),
       30_000,
     ) as Promise<Received>;
-  const alert = async (status: 'open' | 'resolved') => {
+  const causeAlert = async (status: 'open' | 'resolved') => {
     await fixture.admin.put('/api/alert-rules/question_asked', { enabled: true });
-    const { questionId } = await ask();
+    const { questionId } = await askForCode();
     if (status === 'resolved') {
-      await delivered('alert.opened', ({ subject }) => subject.id === questionId);
+      await waitForDelivery('alert.opened', ({ subject }) => subject.id === questionId);
       await fixture.tenant.api.post(`/api/questions/${questionId}/answer`, { answer: '482913' });
     }
     const type = status === 'open' ? 'alert.opened' : 'alert.resolved';
-    const received = await delivered(type, ({ subject }) => subject.id === questionId);
+    const received = await waitForDelivery(type, ({ subject }) => subject.id === questionId);
     expect(received.event.data).toMatchObject({ rule: 'question_asked', status, count: 1 });
     return received;
   };
-  const hasId = (id: string) => (data: any) => data.id === id;
-  const agent = async (body: object) => {
+  const hasResourceId = (id: string) => (data: any) => data.id === id;
+  const createAgent = async (body: object) => {
     const created = await fixture.admin.post('/api/agents', { name: newId(), provider: 'external', ...body });
     expect(created.status).toBe(201);
     return created.body.agent.id as string;
   };
-  const handshake = (agentId: string, bootId = newId()) =>
+  const sendHandshake = (agentId: string, bootId = newId()) =>
     fixture.tenant.worker.post('/api/agents/handshake', { agentId, bootId, workerVersion: '1' });
-  const schedule = async (more: object = {}): Promise<string> => {
+  const createSchedule = async (more: object = {}): Promise<string> => {
     const { workflowId: scriptId, agentId } = fixture.ids;
     const body = { name: newId(), scriptId, agentId, cronExpression: '0 6 * * *', ...more };
     return (await fixture.tenant.api.post('/api/schedules', body)).body.id;
   };
-  const session = async (body: object = {}) => {
+  const startSession = async (body: object = {}) => {
     const own = browsers.getClient(await browsers.makeAgent());
     const step = { id: 'do', title: 'Do it', instruction: 'Do it.', expect: { text: 'Done' }, kind: 'browse' };
     const task = {
@@ -71,21 +71,21 @@ describe('every type of webhook', () => {
     return { ...own, sessionId: sessionId as string };
   };
 
-  const ask = (timeoutSeconds?: number) => fixture.askForCode(timeoutSeconds);
+  const askForCode = (timeoutSeconds?: number) => fixture.askForCode(timeoutSeconds);
 
   /** For each type, a function that causes the event and returns its delivery. */
   const causes: Record<WebhookType, () => Promise<Received>> = {
-    'job.started': async () => delivered('job.started', hasId(await fixture.runJob())),
-    'job.completed': async () => delivered('job.completed', hasId(await fixture.runJob())),
-    'job.failed': async () => delivered('job.failed', hasId(await fixture.runJob('failed'))),
+    'job.started': async () => waitForDelivery('job.started', hasResourceId(await fixture.runJob())),
+    'job.completed': async () => waitForDelivery('job.completed', hasResourceId(await fixture.runJob())),
+    'job.failed': async () => waitForDelivery('job.failed', hasResourceId(await fixture.runJob('failed'))),
     'job.cancelled': async () => {
-      const agentId = await agent({});
+      const agentId = await createAgent({});
       const { jobId } = (await fixture.tenant.api.post('/api/jobs/launch', { ...fixture.ids, agentId })).body;
       const other = (await fixture.tenant.api.post('/api/jobs/launch', { ...fixture.ids, agentId })).body.jobId;
       await fixture.tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
       await fixture.tenant.api.post('/api/jobs/cancel', { ids: [other] });
-      await delivered('job.cancelled', hasId(other));
-      return delivered('job.cancelled', hasId(jobId));
+      await waitForDelivery('job.cancelled', hasResourceId(other));
+      return waitForDelivery('job.cancelled', hasResourceId(jobId));
     },
     'job.stalled': async () => {
       const { organizationId } = fixture.tenant;
@@ -93,7 +93,7 @@ describe('every type of webhook', () => {
       const { id } = await makeJob(fixture.harness.db, {
         ...{ organizationId, status: 'running', startedAt, lastHeartbeatAt: new Date() },
       });
-      const stalled = await delivered('job.stalled', hasId(id));
+      const stalled = await waitForDelivery('job.stalled', hasResourceId(id));
       expect(stalled.event.data).toMatchObject({ status: 'running' });
       return stalled;
     },
@@ -105,62 +105,62 @@ describe('every type of webhook', () => {
       };
       const body = { workflowId, agentIds: [agentId], rows: [{}, {}, {}] };
       const { batchId } = (await fixture.tenant.api.post('/api/jobs/batch', body)).body;
-      const finished = await delivered('batch.finished', hasId(batchId));
+      const finished = await waitForDelivery('batch.finished', hasResourceId(batchId));
       expect(finished.event.data).toMatchObject({ total: 3, completed: 3, queued: 0, running: 0 });
       return finished;
     },
     'agent.online': async () => {
-      const agentId = await agent({});
-      await handshake(agentId);
-      return delivered('agent.online', hasId(agentId));
+      const agentId = await createAgent({});
+      await sendHandshake(agentId);
+      return waitForDelivery('agent.online', hasResourceId(agentId));
     },
     'agent.offline': async () => {
-      const agentId = await agent({});
+      const agentId = await createAgent({});
       const bootId = newId();
-      await handshake(agentId, bootId);
+      await sendHandshake(agentId, bootId);
       for (const _ of [1, 2, 3]) {
         await fixture.tenant.worker.post('/api/agent/heartbeat', { agentId, bootId, healthy: false });
       }
-      return delivered('agent.offline', hasId(agentId));
+      return waitForDelivery('agent.offline', hasResourceId(agentId));
     },
     'agent.stopped': async () => {
-      const agentId = await agent({ provider: 'http', providerConfig: plane.providerConfig });
-      await handshake(agentId);
+      const agentId = await createAgent({ provider: 'http', providerConfig: plane.providerConfig });
+      await sendHandshake(agentId);
       await fixture.admin.post(`/api/agent/${agentId}/action`, { action: 'stop' });
-      return delivered('agent.stopped', hasId(agentId));
+      return waitForDelivery('agent.stopped', hasResourceId(agentId));
     },
     'agent.wake_failed': async () => {
-      const agentId = await agent({ provider: 'http', providerConfig: plane.providerConfig });
-      await fixture.query(`UPDATE agent SET status = 'stopped' WHERE id = $1`, agentId);
+      const agentId = await createAgent({ provider: 'http', providerConfig: plane.providerConfig });
+      await fixture.querySql(`UPDATE agent SET status = 'stopped' WHERE id = $1`, agentId);
       await fixture.admin.post(`/api/agent/${agentId}/action`, { action: 'start' });
-      return delivered('agent.wake_failed', hasId(agentId));
+      return waitForDelivery('agent.wake_failed', hasResourceId(agentId));
     },
     'schedule.skipped': async () => {
-      const scheduleId = await schedule({ idempotencyWindowMinutes: 60 });
+      const scheduleId = await createSchedule({ idempotencyWindowMinutes: 60 });
       for (const _ of [1, 2]) await fixture.tenant.api.post('/api/schedules/execute', { force: true, scheduleId });
-      const skipped = await delivered('schedule.skipped', hasId(scheduleId));
+      const skipped = await waitForDelivery('schedule.skipped', hasResourceId(scheduleId));
       expect(skipped.event.data).toMatchObject({ reason: 'idempotency_window', nominalAt: expect.any(String) });
       return skipped;
     },
     'schedule.failed': async () => {
       const { organizationId } = fixture.tenant;
       const { id: scriptId } = await makeWorkflow(fixture.harness.db, { organizationId });
-      const scheduleId = await schedule({ scriptId, cronExpression: '* * * * *' });
-      await fixture.query(`UPDATE workflow_revision SET variables = '{MORE}' WHERE workflow_id = $1`, scriptId);
-      await fixture.query(`UPDATE schedule SET next_run_at = date_trunc('minute', now()) WHERE id = $1`, scheduleId);
+      const scheduleId = await createSchedule({ scriptId, cronExpression: '* * * * *' });
+      await fixture.querySql(`UPDATE workflow_revision SET variables = '{MORE}' WHERE workflow_id = $1`, scriptId);
+      await fixture.querySql(`UPDATE schedule SET next_run_at = date_trunc('minute', now()) WHERE id = $1`, scheduleId);
       await fixture.tenant.api.post('/api/schedules/execute', {});
-      const failed = await delivered('schedule.failed', hasId(scheduleId));
+      const failed = await waitForDelivery('schedule.failed', hasResourceId(scheduleId));
       expect(failed.event.data).toMatchObject({ reason: 'invalid_payload', nominalAt: expect.any(String) });
       return failed;
     },
     'limit.near': async () => {
-      const { receiver, near } = await limited();
+      const { receiver, near } = await causeLimitEvents();
       const [first] = await receiver.waitForDeliveries(near);
       expect(first!.event.data).toMatchObject({ limit: 'monthlyRunLimit', used: 4, max: 5 });
       return first!;
     },
     'limit.reached': async () => {
-      const { receiver, reached, api, ids } = await limited();
+      const { receiver, reached, api, ids } = await causeLimitEvents();
       expect((await api.post('/api/jobs/launch', ids)).status).toBe(202);
       expect((await api.post('/api/jobs/launch', ids)).status).toBe(402);
       const [first, ...others] = await receiver.waitForDeliveries(reached);
@@ -168,81 +168,82 @@ describe('every type of webhook', () => {
       return first!;
     },
     'api_key.expiring': () =>
-      fixture.createExpiringKey().then((id) => delivered('api_key.expiring', ({ apiKeyId }) => apiKeyId === id)),
+      fixture.createExpiringKey().then((id) => waitForDelivery('api_key.expiring', ({ apiKeyId }) => apiKeyId === id)),
     'pack.promoted': async () => {
-      const { packId, versions } = await install();
+      const { packId, versions } = await installPack();
       const { versionId } = versions[0]!;
       const answer = await fixture.admin.post(`/api/workflow-packs/${packId}/versions/${versionId}/promote`, {
         stage: 'deprecated',
       });
       expect(answer.status).toBe(200);
-      const promoted = await delivered('pack.promoted', (data) => data.versionId === versionId);
+      const promoted = await waitForDelivery('pack.promoted', (data) => data.versionId === versionId);
       expect(promoted.event.data).toMatchObject(answer.body);
       return promoted;
     },
     'installation.pinned': async () => {
-      const { installationId, versions } = await install();
+      const { installationId, versions } = await installPack();
       const pin = `/api/workflow-pack-installations/${installationId}/pin`;
       const answer = await fixture.admin.post(pin, { versionId: versions[1]!.versionId });
-      const pinned = await delivered('installation.pinned', hasId(installationId));
+      const pinned = await waitForDelivery('installation.pinned', hasResourceId(installationId));
       expect(pinned.event.data).toMatchObject(answer.body);
       return pinned;
     },
     'autopilot.paused': async () => {
       browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
-      const { sessionId } = await session();
-      const paused = await delivered('autopilot.paused', (data) => data.sessionId === sessionId);
+      const { sessionId } = await startSession();
+      const paused = await waitForDelivery('autopilot.paused', (data) => data.sessionId === sessionId);
       expect(paused.event.data).toMatchObject({ status: 'paused', pausedFor: { reason: 'one_time_code' } });
       return paused;
     },
     'autopilot.finished': async () => {
       browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
-      const { sessionId, act, until } = await session();
+      const { sessionId, act, until } = await startSession();
       await until(sessionId, 'paused');
       await act({ action: 'cancel', sessionId });
-      const finished = await delivered('autopilot.finished', (data) => data.sessionId === sessionId);
+      const finished = await waitForDelivery('autopilot.finished', (data) => data.sessionId === sessionId);
       expect(finished.event.data).toMatchObject({ status: 'cancelled' });
       return finished;
     },
     'question.asked': async () => {
-      const { questionId } = await ask();
-      const delivery = await delivered('question.asked', hasId(questionId));
+      const { questionId } = await askForCode();
+      const delivery = await waitForDelivery('question.asked', hasResourceId(questionId));
       expect(delivery.event.data).toMatchObject({ status: 'open', question: 'Code from the phone' });
       return delivery;
     },
     'question.answered': async () => {
-      const { questionId } = await ask();
+      const { questionId } = await askForCode();
       await fixture.tenant.api.post(`/api/questions/${questionId}/answer`, { answer: '482913' });
-      const answered = await delivered('question.answered', hasId(questionId));
+      const answered = await waitForDelivery('question.answered', hasResourceId(questionId));
       expect(answered.event.data).toMatchObject({ status: 'answered', answer: null });
       expect(JSON.stringify(answered.event)).not.toContain('482913');
       return answered;
     },
-    'question.expired': async () => delivered('question.expired', hasId((await ask(1)).questionId)),
-    'alert.opened': () => alert('open'),
-    'alert.resolved': () => alert('resolved'),
+    'question.expired': async () =>
+      waitForDelivery('question.expired', hasResourceId((await askForCode(1)).questionId)),
+    'alert.opened': () => causeAlert('open'),
+    'alert.resolved': () => causeAlert('resolved'),
     'feedback.resolved': async () => {
       const id = await fixture.submitFeedback('One more');
       await fixture.admin.patch(`/api/feedback-submissions/${id}`, { status: 'resolved' });
-      const resolved = await delivered('feedback.resolved', hasId(id));
+      const resolved = await waitForDelivery('feedback.resolved', hasResourceId(id));
       expect(resolved.event.data).toMatchObject({ status: 'resolved', title: 'One more' });
       return resolved;
     },
-    'account.set_aside': () => fixture.setAsideAccount(delivered),
-    'user.break_glass': () => fixture.breakGlass(),
+    'account.set_aside': () => fixture.reportFailedAccount(waitForDelivery),
+    'user.break_glass': () => fixture.signInByBreakGlass(),
     'webhook.test': async () => {
       const answer = await fixture.admin.post(`/api/webhook-endpoints/${endpoint.id}/test`);
       expect(answer.status).toBe(202);
-      return delivered('webhook.test', hasId(endpoint.id));
+      return waitForDelivery('webhook.test', hasResourceId(endpoint.id));
     },
   };
 
   /** Creates another organization, which may launch five runs per month and has launched four. */
-  async function limited() {
+  async function causeLimitEvents() {
     const tenant: Tenant = await fixture.harness.makeTenant();
     const other = await WebhookFixture.createIn(fixture.harness, tenant);
     try {
-      const [near, reached] = [fixture.path(), fixture.path()];
+      const [near, reached] = [fixture.generatePath(), fixture.generatePath()];
       for (const [at, type] of [
         [near, 'limit.near'],
         [reached, 'limit.reached'],
@@ -258,7 +259,7 @@ describe('every type of webhook', () => {
     }
   }
 
-  function install() {
+  function installPack() {
     return makeInstallation(fixture.harness.db, {
       organizationId: fixture.tenant.organizationId,
       contents: [newId(), newId()],
@@ -276,16 +277,16 @@ describe('every type of webhook', () => {
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
     const release = await fixture.holdEvents();
     const jobId = await fixture.runJob('failed');
-    const agentId = await agent({});
+    const agentId = await createAgent({});
     const bootId = newId();
-    await handshake(agentId, bootId);
+    await sendHandshake(agentId, bootId);
     for (const _ of [1, 2, 3]) {
       await fixture.tenant.worker.post('/api/agent/heartbeat', { agentId, bootId, healthy: false });
     }
-    const scheduleId = await schedule({ idempotencyWindowMinutes: 60 });
+    const scheduleId = await createSchedule({ idempotencyWindowMinutes: 60 });
     for (const _ of [1, 2]) await fixture.tenant.api.post('/api/schedules/execute', { force: true, scheduleId });
-    await fixture.query(`UPDATE schedule SET last_result = 'launched' WHERE id = $1`, scheduleId);
-    const { packId, installationId, versions } = await install();
+    await fixture.querySql(`UPDATE schedule SET last_result = 'launched' WHERE id = $1`, scheduleId);
+    const { packId, installationId, versions } = await installPack();
     const [first, second] = [versions[0]!.versionId, versions[1]!.versionId];
     const pin = { versionId: second };
     await fixture.admin.post(`/api/workflow-pack-installations/${installationId}/pin`, pin);
@@ -293,7 +294,7 @@ describe('every type of webhook', () => {
     for (const stage of ['deprecated', 'production']) {
       await fixture.admin.post(`/api/workflow-packs/${packId}/versions/${second}/promote`, { stage });
     }
-    const { sessionId, act, until } = await session();
+    const { sessionId, act, until } = await startSession();
     await until(sessionId, 'paused');
     await act({ action: 'cancel', sessionId });
     await until(sessionId, 'cancelled');
@@ -302,11 +303,11 @@ describe('every type of webhook', () => {
       await fixture.admin.patch(`/api/feedback-submissions/${submissionId}`, { status });
     }
     await release();
-    const about = (data: any): string => data.sessionId ?? data.versionId ?? data.id;
-    const states = (id: string) =>
+    const getResourceId = (data: any): string => data.sessionId ?? data.versionId ?? data.id;
+    const listDeliveredStates = (id: string) =>
       fixture.receiver
         .listReceivedAt(path)
-        .filter(({ event }) => about(event.data) === id)
+        .filter(({ event }) => getResourceId(event.data) === id)
         .map(({ event: { type, data } }) => [
           type,
           data.status ?? data.lastResult ?? data.stage ?? data.pinnedVersionId,
@@ -340,8 +341,8 @@ describe('every type of webhook', () => {
       [submissionId]: [['feedback.resolved', 'resolved']],
     };
     for (const [id, deliveries] of Object.entries(expected)) {
-      await waitFor(deliveries[0]![0], () => states(id).length >= deliveries.length);
-      expect(states(id)).toEqual(deliveries);
+      await waitFor(deliveries[0]![0], () => listDeliveredStates(id).length >= deliveries.length);
+      expect(listDeliveredStates(id)).toEqual(deliveries);
     }
   });
 });

@@ -21,17 +21,23 @@ describe('a receiver with faults', () => {
   const sendTestEvent = async (path: string) => {
     const { id } = await fixture.createEndpoint(path, ['pack.promoted']);
     const { deliveryId } = (await fixture.admin.post(`${base}/${id}/test`)).body;
-    const read = async () => (await fixture.admin.get(`${base}/${id}/deliveries/${deliveryId}`)).body;
-    const after = (attempts: number) =>
+    const readDelivery = async () => (await fixture.admin.get(`${base}/${id}/deliveries/${deliveryId}`)).body;
+    const waitForAttempts = (attempts: number) =>
       waitFor(`${attempts} attempts`, async () => {
-        const delivery = await read();
+        const delivery = await readDelivery();
         return delivery.attempts.length === attempts && delivery;
       });
-    return { id, deliveryId, read, after, endpoint: async () => (await fixture.admin.get(`${base}/${id}`)).body };
+    return {
+      id,
+      deliveryId,
+      read: readDelivery,
+      after: waitForAttempts,
+      endpoint: async () => (await fixture.admin.get(`${base}/${id}`)).body,
+    };
   };
 
   it('a webhook receiver that always fails gets eight attempts over 32 hours, and none too early', async () => {
-    const path = fixture.path();
+    const path = fixture.generatePath();
     fixture.receiver.answers.set(path, (response) => response.writeHead(503).end('not now'));
     const { id, after, endpoint, read } = await sendTestEvent(path);
     const waits = [5, 300, 1800, 7200, 18_000, 36_000, 50_400];
@@ -59,7 +65,7 @@ describe('a receiver with faults', () => {
   });
 
   it('a webhook receiver that fails only at first gets the delivery in the end', async () => {
-    const path = fixture.path();
+    const path = fixture.generatePath();
     const codes = [500, 429, 204];
     fixture.receiver.answers.set(path, (response) => response.writeHead(codes.shift() ?? 204).end());
     const { after } = await sendTestEvent(path);
@@ -75,7 +81,7 @@ describe('a receiver with faults', () => {
   });
 
   it('the redirect of a webhook receiver is not followed', async () => {
-    const [path, elsewhere] = [fixture.path(), fixture.path()];
+    const [path, elsewhere] = [fixture.generatePath(), fixture.generatePath()];
     fixture.receiver.answers.set(path, (response) => response.writeHead(302, { location: elsewhere }).end());
     const { after } = await sendTestEvent(path);
     expect(await after(1)).toMatchObject({ status: 'pending', attempts: [{ statusCode: 302, error: null }] });
@@ -83,7 +89,7 @@ describe('a receiver with faults', () => {
   });
 
   it('a webhook delivery stays pending if the receiver closes the connection before or during its answer', async () => {
-    const [half, none] = [fixture.path(), fixture.path()];
+    const [half, none] = [fixture.generatePath(), fixture.generatePath()];
     fixture.receiver.answers.set(half, (response) => {
       response.writeHead(200, { 'content-length': '100' }).write('{"some"');
       setTimeout(() => response.destroy(), 20);
@@ -101,15 +107,15 @@ describe('a receiver with faults', () => {
   });
 
   it('a webhook delivery succeeds once the beginning of the answer was read, even if the answer does not end', async () => {
-    const path = fixture.path();
+    const path = fixture.generatePath();
     let written = 0;
     fixture.receiver.answers.set(path, (response) => {
       response.writeHead(200);
-      const more = () => {
+      const writeUntilBackpressure = () => {
         while (!response.destroyed && response.write(Buffer.alloc(16_384))) written += 16_384;
-        if (!response.destroyed) response.once('drain', more);
+        if (!response.destroyed) response.once('drain', writeUntilBackpressure);
       };
-      more();
+      writeUntilBackpressure();
     });
     const { after } = await sendTestEvent(path);
     expect(await after(1)).toMatchObject({ status: 'delivered' });
@@ -117,7 +123,7 @@ describe('a receiver with faults', () => {
   });
 
   it('an attempt to deliver a webhook times out after ten seconds if the receiver hangs', async () => {
-    const path = fixture.path();
+    const path = fixture.generatePath();
     fixture.receiver.answers.set(path, () => undefined);
     const { after } = await sendTestEvent(path);
     const { attempts } = await after(1);
@@ -127,7 +133,7 @@ describe('a receiver with faults', () => {
   });
 
   it('a webhook endpoint that answers 410 is turned off with an audit entry, and can be turned on again', async () => {
-    const path = fixture.path();
+    const path = fixture.generatePath();
     fixture.receiver.answers.set(path, (response) => response.writeHead(410).end());
     const { id, after, endpoint } = await sendTestEvent(`${path}?token=hidden`);
     expect(await after(1)).toMatchObject({ status: 'dead', attempts: [{ statusCode: 410 }] });
@@ -145,8 +151,8 @@ describe('a receiver with faults', () => {
   });
 
   it('an attempt to deliver a webhook to a private address fails with the reason before any call', async () => {
-    const { id } = await fixture.createEndpoint(fixture.path(), ['pack.promoted']);
-    await fixture.query(`UPDATE webhook_endpoint SET url = 'http://10.1.2.3/inside' WHERE id = $1`, id);
+    const { id } = await fixture.createEndpoint(fixture.generatePath(), ['pack.promoted']);
+    await fixture.querySql(`UPDATE webhook_endpoint SET url = 'http://10.1.2.3/inside' WHERE id = $1`, id);
     await fixture.admin.post(`${base}/${id}/test`);
     const [delivery] = await waitFor('the attempt', async () => {
       const found = await fixture.listDeliveries(id);
@@ -170,21 +176,21 @@ describe('a receiver that only fails for five days', () => {
   afterAll(() => fixture.close());
 
   it('a webhook endpoint that fails for five days is turned off; turned on again, it gets waiting deliveries', async () => {
-    const path = fixture.path();
+    const path = fixture.generatePath();
     fixture.receiver.answers.set(path, (response) => response.writeHead(500).end());
     const { id } = await fixture.createEndpoint(path, ['agent.online']);
-    const handshake = async () => {
+    const createAgentAndHandshake = async () => {
       const created = await fixture.admin.post('/api/agents', { name: `A ${Date.now()}`, provider: 'external' });
       const body = { agentId: created.body.agent.id, bootId: 'b', workerVersion: '1' };
       await fixture.tenant.worker.post('/api/agents/handshake', body);
     };
-    await handshake();
+    await createAgentAndHandshake();
     await fixture.receiver.waitForDeliveries(path, 1);
     for (let day = 1; day <= 5; day += 1) {
       clock.advance(24 * hourMs);
       await fixture.tenant.signInAgain();
       const before = fixture.receiver.listReceivedAt(path).length;
-      await handshake();
+      await createAgentAndHandshake();
       await waitFor(`day ${day}`, async () => {
         const { enabled } = (await fixture.admin.get(`${base}/${id}`)).body;
         return enabled === false || fixture.receiver.listReceivedAt(path).length > before;

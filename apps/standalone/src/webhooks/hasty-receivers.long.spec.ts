@@ -8,7 +8,7 @@ import { WebhookFixture } from './webhook-fixture.harness';
 jest.setTimeout(120_000);
 
 const large = 'x'.repeat(250_000);
-const httpAnswer = (status: string) => `HTTP/1.1 ${status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`;
+const buildHttpAnswer = (status: string) => `HTTP/1.1 ${status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`;
 
 /** Uses raw sockets, because a proxy in front of a receiver can answer before it has read the whole request. */
 describe('a receiver that answers or closes before it has read a large delivery', () => {
@@ -49,7 +49,7 @@ describe('a receiver that answers or closes before it has read a large delivery'
 
   it('a webhook delivery succeeds if the receiver accepts it before reading the whole body', async () => {
     const delivery = await deliverTo((socket) => {
-      socket.write(httpAnswer('204 No Content'));
+      socket.write(buildHttpAnswer('204 No Content'));
       // A receiver that closes a connection correctly still reads the rest of the request, and discards it.
       socket.resume();
       setTimeout(() => socket.end(), 100);
@@ -59,7 +59,7 @@ describe('a receiver that answers or closes before it has read a large delivery'
 
   it('a webhook delivery stays pending with the HTTP status if the receiver refuses it before reading the whole body', async () => {
     const delivery = await deliverTo((socket) => {
-      socket.write(httpAnswer('413 Payload Too Large'));
+      socket.write(buildHttpAnswer('413 Payload Too Large'));
       socket.resume();
       setTimeout(() => socket.end(), 100);
     });
@@ -73,7 +73,7 @@ describe('a receiver that answers or closes before it has read a large delivery'
 
   it('an attempt to deliver a webhook ends at once if the receiver answers and resets the connection', async () => {
     const delivery = await deliverTo((socket) => {
-      socket.write(httpAnswer('200 OK'), () => socket.resetAndDestroy());
+      socket.write(buildHttpAnswer('200 OK'), () => socket.resetAndDestroy());
     });
     const [attempt] = delivery.attempts;
     expect([200, null]).toContain(attempt.statusCode);

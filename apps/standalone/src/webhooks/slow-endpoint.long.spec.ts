@@ -44,7 +44,7 @@ describe('a hundred endpoints, one of which hangs', () => {
   }
 
   /** Returns the time in ms from each event to its delivery at the endpoints that answer. */
-  async function latencies(): Promise<number[]> {
+  async function measureLatencies(): Promise<number[]> {
     receiver.received.length = 0;
     for (let event = 0; event < eventsEach; event += 1) await Promise.all(tenants.map(createOnlineAgent));
     const others = Array.from({ length: organizations * endpointsEach }, (_, at) => {
@@ -56,14 +56,18 @@ describe('a hundred endpoints, one of which hangs', () => {
 
   it('a webhook endpoint that hangs does not delay deliveries to other endpoints', async () => {
     const [without, withHanging]: [number[], number[]] = [[], []];
-    await latencies();
+    await measureLatencies();
     for (let round = 0; round < rounds; round += 1) {
       receiver.answers.delete(hanging);
-      without.push(...(await latencies()));
+      without.push(...(await measureLatencies()));
       receiver.answers.set(hanging, () => undefined);
-      withHanging.push(...(await latencies()));
+      withHanging.push(...(await measureLatencies()));
     }
-    const figures = { without: p99(without), withHanging: p99(withHanging), deliveries: withHanging.length };
+    const figures = {
+      without: computeP99(without),
+      withHanging: computeP99(withHanging),
+      deliveries: withHanging.length,
+    };
     process.stdout.write(
       `webhooks: p99 of 99 endpoints, in ms, with and without one that hangs: ${JSON.stringify(figures)}\n`,
     );
@@ -73,6 +77,6 @@ describe('a hundred endpoints, one of which hangs', () => {
   });
 });
 
-function p99(values: number[]): number {
+function computeP99(values: number[]): number {
   return values.sort((a, b) => a - b)[Math.floor(values.length * 0.99)]!;
 }

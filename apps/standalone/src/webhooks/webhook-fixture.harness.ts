@@ -66,7 +66,7 @@ export class WebhookFixture {
   /** Creates an API key that is a year old and expires in ten days. */
   async createExpiringKey(): Promise<string> {
     const { id } = (await this.admin.post('/api/api-keys', { name: 'Claims', scope: 'api' })).body;
-    await this.query(
+    await this.querySql(
       `UPDATE api_key SET expires_at = now() + interval '10 days', created_at = now() - interval '1 year' WHERE id = $1`,
       id,
     );
@@ -97,7 +97,7 @@ export class WebhookFixture {
     return (await this.admin.get(`/api/webhook-endpoints/${id}/deliveries${query}`)).body.deliveries;
   }
 
-  query(sql: string, ...values: unknown[]): Promise<any[]> {
+  querySql(sql: string, ...values: unknown[]): Promise<any[]> {
     return this.harness.db.query('system', sql, values);
   }
 
@@ -117,7 +117,7 @@ export class WebhookFixture {
   }
 
   /** Reports that a run's account failed, which sets the account aside; returns the delivery of the event. */
-  async setAsideAccount(delivered: (type: WebhookType, matches: (data: any) => boolean) => Promise<Received>) {
+  async reportFailedAccount(delivered: (type: WebhookType, matches: (data: any) => boolean) => Promise<Received>) {
     const { organizationId } = this.tenant;
     const { id: jobId } = await makeJob(this.harness.db, {
       ...{ organizationId, status: 'running', startedAt: new Date(), commandId: newId() },
@@ -125,7 +125,7 @@ export class WebhookFixture {
     const name = newId();
     await this.admin.put('/api/vault/DD_PASS_1', { value: 'hunter2' });
     await this.admin.put(`/api/accounts/${name}`, { pool: 'delta-dental', vaultKeys: { password: 'DD_PASS_1' } });
-    await this.query(
+    await this.querySql(
       `INSERT INTO account_use (job_id, pool, organization_id, agent_id, priority, queued_at, account, since)
        SELECT id, 'delta-dental', organization_id, agent_id, priority, queued_at, $2, muster_now() FROM job WHERE id = $1`,
       ...[jobId, name],
@@ -157,45 +157,45 @@ export class WebhookFixture {
 
   /** Defers the processing of new webhook events until the returned function is called. */
   async holdEvents(): Promise<() => Promise<void>> {
-    await this.asOwner(`
+    await this.querySqlAsOwner(`
       CREATE FUNCTION hold_event() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN NEW.rests_until := 'infinity'; RETURN NEW; END $$;
       CREATE TRIGGER hold_event BEFORE INSERT ON webhook_event FOR EACH ROW EXECUTE FUNCTION hold_event()`);
     return () =>
-      this.asOwner(`DROP TRIGGER hold_event ON webhook_event; DROP FUNCTION hold_event();
+      this.querySqlAsOwner(`DROP TRIGGER hold_event ON webhook_event; DROP FUNCTION hold_event();
         UPDATE webhook_event SET rests_until = NULL`);
   }
 
-  private async asOwner(sql: string): Promise<void> {
+  private async querySqlAsOwner(sql: string): Promise<void> {
     const owner = new Client({ connectionString: this.harness.databaseUrl });
     await owner.connect();
     await owner.query(sql).finally(() => owner.end());
   }
 
   /** Returns a path that no other test uses. */
-  path(): string {
+  generatePath(): string {
     return `/${newId()}`;
   }
 
   /** Signs in with the emergency access of another organization, which enforces single sign-on. */
-  async breakGlass(): Promise<Received> {
+  async signInByBreakGlass(): Promise<Received> {
     const { harness, receiver } = this;
     const { organizationId, as } = await harness.makeTenant();
-    const at = this.path();
+    const at = this.generatePath();
     const body = { url: receiver.url + at, events: ['user.break_glass'] };
     expect((await as.admin.post('/api/webhook-endpoints', body)).status).toBe(201);
     const email = 'owner@glass.test';
     const { id } = await makeUser(harness.db, { organizationId, role: 'admin', email });
     const session = await harness.http.signIn(email, testPassword);
     const { secret } = (await session.post('/api/auth/totp')).body;
-    const codeOf = (windows: number) => ({ code: computeAuthenticatorCode(secret, new Date(), windows) });
-    expect((await session.post('/api/auth/totp/confirm', codeOf(0))).status).toBe(200);
+    const buildCodeBody = (windows: number) => ({ code: computeAuthenticatorCode(secret, new Date(), windows) });
+    expect((await session.post('/api/auth/totp/confirm', buildCodeBody(0))).status).toBe(200);
     await as.admin.patch(`/api/users/${id}`, { breakGlass: true });
     await as.super_admin.patch(`/api/admin/organizations/${organizationId}`, { domains: ['glass.test'] });
     const provider = { issuer: 'https://idp.glass.test', clientId: 'muster', clientSecret: 'secret' };
     await as.admin.put('/api/organization/sso', { ...provider, domains: ['glass.test'], enforced: true });
     const { ticket } = (await harness.http.post('/api/auth/login', { email, password: testPassword })).body;
-    const login = await harness.http.post('/api/auth/login/totp', { ticket, ...codeOf(1) });
+    const login = await harness.http.post('/api/auth/login/totp', { ticket, ...buildCodeBody(1) });
     expect(login.status).toBe(200);
     const received = await waitFor('user.break_glass', () => receiver.listReceivedAt(at)[0], 30_000);
     expect(received!.event.data).toMatchObject({ userId: id, email, secondFactor: 'code' });

@@ -10,7 +10,7 @@ describe('The browser of a machine', () => {
   });
   afterEach(() => rmSync(home, { recursive: true }));
 
-  const program = (path: string, mode = 0o700) => {
+  const writeProgram = (path: string, mode = 0o700) => {
     const whole = join(home, path);
     mkdirSync(dirname(whole), { recursive: true });
     writeFileSync(whole, '#!/bin/sh\n', { mode });
@@ -18,7 +18,7 @@ describe('The browser of a machine', () => {
   };
 
   it('if CHROMIUM is set, the worker uses only the browser that CHROMIUM names, by path or by name', () => {
-    const [named, other] = [program('bin/my-browser'), program('bin/chromium')];
+    const [named, other] = [writeProgram('bin/my-browser'), writeProgram('bin/chromium')];
     const PATH = `/nowhere:${dirname(named)}`;
     expect(findBrowser({ PATH, CHROMIUM: named })).toBe(named);
     expect(findBrowser({ PATH, CHROMIUM: 'my-browser' })).toBe(named);
@@ -28,18 +28,18 @@ describe('The browser of a machine', () => {
   });
 
   it('without CHROMIUM, the worker uses a browser on PATH under any known name, preferably Chromium', () => {
-    program('first/chromium', 0o600);
-    const chrome = program('first/google-chrome-stable');
+    writeProgram('first/chromium', 0o600);
+    const chrome = writeProgram('first/google-chrome-stable');
     const PATH = `${join(home, 'first')}:${join(home, 'second')}`;
     expect(findBrowser({ PATH })).toBe(chrome);
-    const chromium = program('second/chromium-browser');
+    const chromium = writeProgram('second/chromium-browser');
     expect(findBrowser({ PATH })).toBe(chromium);
   });
 
   it('without a browser on PATH, the worker uses the newest browser that a tool has downloaded for scripts', () => {
     const cache = '.cache/ms-playwright';
-    for (const number of [999, 1187, 1091]) program(`${cache}/chromium-${number}/chrome-linux/chrome`);
-    program(`${cache}/firefox-2000/firefox/firefox`);
+    for (const number of [999, 1187, 1091]) writeProgram(`${cache}/chromium-${number}/chrome-linux/chrome`);
+    writeProgram(`${cache}/firefox-2000/firefox/firefox`);
     const newest = join(home, cache, 'chromium-1187/chrome-linux/chrome');
     expect(findBrowser({ PATH: '/nowhere', HOME: home }, [])).toBe(newest);
     expect(findBrowser({ PATH: '/nowhere' }, [])).toBeNull();

@@ -20,12 +20,12 @@ export async function unpackExtension(
   const found = findManifestFolder(files);
   if (found) return found;
   const packed = findPackedExtension(files, version);
-  if (!packed) throw noExtensionError();
+  if (!packed) throw createNoExtensionError();
   const within = join(staging, 'packed');
   mkdirSync(within, { mode: 0o700 });
   await unzipToFolder(removeCrxHeader(readFileSync(packed)), within, limits, { stop });
   const unpacked = findManifestFolder(within);
-  if (!unpacked) throw noExtensionError();
+  if (!unpacked) throw createNoExtensionError();
   return unpacked;
 }
 
@@ -76,7 +76,7 @@ function createSeveralExtensionsError(): Error {
   return new Error('the file contains more than one extension; deploy a file with only one');
 }
 
-function noExtensionError(): Error {
+function createNoExtensionError(): Error {
   return new Error('the file contains no browser extension: it has no manifest.json with a manifest_version');
 }
 

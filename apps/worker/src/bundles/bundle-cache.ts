@@ -91,7 +91,7 @@ export class BundleCache {
     const { baseUrl, log } = this.options;
     const part = join(this.folder, `${bundle.digest}.part`);
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
-    if (lstatOrNull(path)) {
+    if (readStatsOrNull(path)) {
       log('warn', 'a cached bundle does not match its digest; downloading it again', { digest: bundle.digest });
       rmSync(path, { recursive: true, force: true });
     }
@@ -100,7 +100,7 @@ export class BundleCache {
     // bundle is downloaded again once.
     for (const attempt of ['resumed', 'whole']) {
       if (attempt === 'whole') rmSync(part, { recursive: true, force: true });
-      const isResumed = lstatOrNull(part) !== null;
+      const isResumed = readStatsOrNull(part) !== null;
       const makeRoom = (bytes: number): void => this.deleteOldestToFit(bytes);
       try {
         await downloadBundle(url, part, { stop, makeRoom });
@@ -172,14 +172,14 @@ interface CachedFile {
 }
 
 function listCachedFiles(folder: string): CachedFile[] {
-  const names = lstatOrNull(folder) ? readdirSync(folder) : [];
+  const names = readStatsOrNull(folder) ? readdirSync(folder) : [];
   return names.flatMap((name) => {
     const path = join(folder, name);
-    const found = lstatOrNull(path);
+    const found = readStatsOrNull(path);
     return found ? [{ path, digest: name.replace(/\..*$/, ''), size: found.size, usedAt: found.mtimeMs }] : [];
   });
 }
 
-function lstatOrNull(path: string) {
+function readStatsOrNull(path: string) {
   return lstatSync(path, { throwIfNoEntry: false }) ?? null;
 }

@@ -26,11 +26,11 @@ describe('A run with a bundle', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const referenceOf = ({ digest, url }: Bundle) => ({ digest: `sha256:${digest}`, url });
-  const sumOf = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
-  const run = async (script: string, files: ZipEntry[] | Bundle, payload = {}): Promise<Json> => {
+  const buildBundleReference = ({ digest, url }: Bundle) => ({ digest: `sha256:${digest}`, url });
+  const computeSha256 = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
+  const runWithBundle = async (script: string, files: ZipEntry[] | Bundle, payload = {}): Promise<Json> => {
     const bundle = Array.isArray(files) ? store.addBundle(makeZip(files)) : files;
-    const command = buildRunCommand(script, { bundle: referenceOf(bundle), ...payload });
+    const command = buildRunCommand(script, { bundle: buildBundleReference(bundle), ...payload });
     expect(await service.pushCommand(command)).toBe(202);
     const terminal = await service.waitUntil('the end', () => service.findTerminalReport(command.jobId));
     // The worker accepts the next run only after it has closed this run's folder.
@@ -48,9 +48,9 @@ describe('A run with a bundle', () => {
       { name: 'main.py', content: main },
       { name: 'helper.py', content: 'word = "beside it"' },
     ];
-    const { result, root } = await run(' \n', files, { variables: { A: 'b' } });
+    const { result, root } = await runWithBundle(' \n', files, { variables: { A: 'b' } });
     expect(result).toEqual(['beside it', { A: 'b' }, root]);
-    expect(await run('', [{ name: 'other.py', content: '' }])).toMatchObject({
+    expect(await runWithBundle('', [{ name: 'other.py', content: '' }])).toMatchObject({
       status: 'failed',
       errorCode: 'nothing_to_run',
       error: 'the workflow has no script, and the bundle has no main.py',
@@ -61,7 +61,7 @@ describe('A run with a bundle', () => {
     await worker.start();
     const bundle = store.addBundle(makeZip([{ name: 'pack.py', content: 'word = "mine"' }]));
     const script = 'import pack, muster\nmuster.result(pack.word)';
-    expect((await run(script, bundle)).result).toBe('mine');
+    expect((await runWithBundle(script, bundle)).result).toBe('mine');
     const evil = makeZip([{ name: 'pack.py', content: 'word = "evil"' }]).toString('base64');
     const change = `
 import base64, glob, pathlib
@@ -70,8 +70,8 @@ for path in glob.glob("../../bundles/*.zip"):
 muster = __import__("muster")
 muster.result(len(glob.glob("../../bundles/*.zip")))
 `;
-    expect((await run(change, bundle)).result).toBe(1);
-    expect((await run(script, bundle)).result).toBe('mine');
+    expect((await runWithBundle(change, bundle)).result).toBe(1);
+    expect((await runWithBundle(script, bundle)).result).toBe('mine');
     expect(store.countFetches(bundle)).toBe(2);
   });
 
@@ -80,12 +80,12 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     const bytes = makeZip([{ name: 'pack.py', content: `word = "${'long'.repeat(1000)}"` }]);
     const padded = makeZip([
       { name: 'pack.py', content: 'word = "whole"' },
-      { name: 'rest.bin', content: sumOf('x').repeat(100) + bytes.toString('hex') },
+      { name: 'rest.bin', content: computeSha256('x').repeat(100) + bytes.toString('hex') },
     ]);
     const bundle = store.addBundle(padded);
     let release!: () => void;
     store.cuts = [100];
-    const command = buildRunCommand('pass', { bundle: referenceOf(bundle) });
+    const command = buildRunCommand('pass', { bundle: buildBundleReference(bundle) });
     await service.pushCommand(command);
     await service.waitUntil('a part of it', () => store.countFetches(bundle) > 0);
     store.released = new Promise((resolve) => (release = resolve));
@@ -97,9 +97,11 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     expect(await service.waitUntil('its end', () => service.findTerminalReport(command.jobId))).toMatchObject({
       status: 'failed',
     });
-    expect((await run('import pack, muster\nmuster.result(pack.word)', bundle)).result).toBe('whole');
+    expect((await runWithBundle('import pack, muster\nmuster.result(pack.word)', bundle)).result).toBe('whole');
     expect(store.requests.at(-1)!.range).toBe('bytes=100-');
-    expect(await run('pass', { digest: 'a'.repeat(64), url: bundle.url.replace(/[^/]+$/, 'gone') })).toMatchObject({
+    expect(
+      await runWithBundle('pass', { digest: 'a'.repeat(64), url: bundle.url.replace(/[^/]+$/, 'gone') }),
+    ).toMatchObject({
       status: 'failed',
       errorCode: 'bundle_unavailable',
       error: "the bundle's URL returned status 404",
@@ -111,12 +113,13 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     const content = 'word = "packed"';
     const bundle = store.addBundle(makeZip([{ name: 'pack.py', content }]));
     const roots: string[] = [];
-    for (let count = 0; count < 6; count += 1) roots.push(((await run('pass', bundle)) as { root: string }).root);
-    const unpacked = () => roots.filter((root) => existsSync(join(root, 'bundle')));
-    await service.waitUntil('the old to go', () => unpacked().length <= 4);
-    expect(unpacked()).toEqual(roots.slice(-unpacked().length));
+    for (let count = 0; count < 6; count += 1)
+      roots.push(((await runWithBundle('pass', bundle)) as { root: string }).root);
+    const listUnpackedRoots = () => roots.filter((root) => existsSync(join(root, 'bundle')));
+    await service.waitUntil('the old to go', () => listUnpackedRoots().length <= 4);
+    expect(listUnpackedRoots()).toEqual(roots.slice(-listUnpackedRoots().length));
     const manifests = roots.map((root) => JSON.parse(readFileSync(join(root, 'manifest.json'), 'utf8')) as Json);
-    const expected = { 'bundle/pack.py': { sha256: sumOf(content), size: content.length } };
+    const expected = { 'bundle/pack.py': { sha256: computeSha256(content), size: content.length } };
     expect(manifests).toEqual(roots.map(() => expect.objectContaining({ files: expect.objectContaining(expected) })));
     expect(store.countFetches(bundle)).toBe(1);
   });
@@ -125,7 +128,11 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     await worker.start();
     const bundle = store.addBundle(makeZip([{ name: 'pack.py', content: 'word = "built"' }]));
     const commands = Array.from({ length: 4 }, () =>
-      buildCommand('builder', { code: 'import pack\nprint(pack.word)', phase: 'x', bundle: referenceOf(bundle) }),
+      buildCommand('builder', {
+        code: 'import pack\nprint(pack.word)',
+        phase: 'x',
+        bundle: buildBundleReference(bundle),
+      }),
     );
     for (const command of commands) expect(await service.pushCommand(command)).toBe(202);
     for (const { commandId } of commands) {
@@ -134,7 +141,10 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     }
     expect(store.countFetches(bundle)).toBe(1);
     expect(worker.readAllOutput()).not.toContain(bundle.url);
-    const wrong = buildCommand('builder', { code: 'pass', bundle: referenceOf(store.addBundle(Buffer.from('x'))) });
+    const wrong = buildCommand('builder', {
+      code: 'pass',
+      bundle: buildBundleReference(store.addBundle(Buffer.from('x'))),
+    });
     await service.pushCommand(wrong);
     expect(await service.waitUntil('a result', () => service.findResult(wrong.commandId))).toMatchObject({
       status: 'failed',

@@ -24,11 +24,11 @@ describe('A run with a bundle', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const referenceOf = ({ digest, url }: Bundle) => ({ digest: `sha256:${digest}`, url });
-  const sumOf = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
-  const run = async (script: string, files: ZipEntry[] | Bundle, payload = {}): Promise<Json> => {
+  const buildBundleReference = ({ digest, url }: Bundle) => ({ digest: `sha256:${digest}`, url });
+  const computeSha256 = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
+  const runWithBundle = async (script: string, files: ZipEntry[] | Bundle, payload = {}): Promise<Json> => {
     const bundle = Array.isArray(files) ? store.addBundle(makeZip(files)) : files;
-    const command = buildRunCommand(script, { bundle: referenceOf(bundle), ...payload });
+    const command = buildRunCommand(script, { bundle: buildBundleReference(bundle), ...payload });
     expect(await service.pushCommand(command)).toBe(202);
     const terminal = await service.waitUntil('the end', () => service.findTerminalReport(command.jobId));
     // The worker accepts the next run only after it has closed this run's folder.
@@ -59,14 +59,14 @@ sys.path.remove(os.environ["MUSTER_RUN_ROOT"] + "/bundle")
 import muster
 muster.result([word, os.path.relpath(pack.__file__, os.environ["MUSTER_RUN_ROOT"]), os.environ["PYTHONPATH"].split(":")[0]])
 `;
-    const { result, root, bundle } = await run(script, files);
+    const { result, root, bundle } = await runWithBundle(script, files);
     expect(result).toEqual(['packed over the library’s', 'bundle/pack/__init__.py', join(root, 'bundle')]);
     const manifest = JSON.parse(readFileSync(join(root, 'manifest.json'), 'utf8')) as Json;
     expect(manifest.bundle).toEqual({ digest: `sha256:${bundle.digest}` });
     expect(manifest.files).toMatchObject({
-      'script.py': { sha256: sumOf(script), size: Buffer.byteLength(script) },
-      'bundle/pack/__init__.py': { sha256: sumOf(module), size: Buffer.byteLength(module) },
-      'bundle/data/rows.csv': { sha256: sumOf('a,b\n'), size: 4 },
+      'script.py': { sha256: computeSha256(script), size: Buffer.byteLength(script) },
+      'bundle/pack/__init__.py': { sha256: computeSha256(module), size: Buffer.byteLength(module) },
+      'bundle/data/rows.csv': { sha256: computeSha256('a,b\n'), size: 4 },
     });
     expect(Object.keys(manifest.files as object).sort()).toEqual([
       'bundle/data/rows.csv',
@@ -83,7 +83,10 @@ muster.result([word, os.path.relpath(pack.__file__, os.environ["MUSTER_RUN_ROOT"
     const name = `${'y'.repeat(255)}/`.repeat(3).concat('y'.repeat(253), '/yy');
     expect(Buffer.byteLength(name)).toBe(1024);
     const script = `import muster\nmuster.result(open("bundle/${name}").read())`;
-    expect(await run(script, [{ name, content: 'read' }])).toMatchObject({ status: 'completed', result: 'read' });
+    expect(await runWithBundle(script, [{ name, content: 'read' }])).toMatchObject({
+      status: 'completed',
+      result: 'read',
+    });
   });
 
   it('a run with an invalid bundle fails before its script starts and writes nothing outside its folder', async () => {
@@ -107,7 +110,7 @@ muster.result([word, os.path.relpath(pack.__file__, os.environ["MUSTER_RUN_ROOT"
       ['the bundle does not match its digest', store.addBundle(makeZip([right]), '0'.repeat(64))],
     ];
     for (const [reason, files] of hostile) {
-      const { root, status, errorCode, error } = await run(script, files);
+      const { root, status, errorCode, error } = await runWithBundle(script, files);
       expect({ status, errorCode, error }).toEqual({
         status: 'failed',
         errorCode: 'bundle_rejected',
@@ -115,12 +118,12 @@ muster.result([word, os.path.relpath(pack.__file__, os.environ["MUSTER_RUN_ROOT"
       });
       expect([existsSync(join(root, 'started')), existsSync(join(root, 'bundle'))]).toEqual([false, false]);
     }
-    expect(listed(worker.folder).filter((name) => name.includes('outside'))).toEqual([]);
+    expect(listFilesWithRetry(worker.folder).filter((name) => name.includes('outside'))).toEqual([]);
   });
 });
 
 /** Returns all paths in a folder. It starts again if the worker removes a spool during the read. */
-function listed(folder: string): string[] {
+function listFilesWithRetry(folder: string): string[] {
   for (;;) {
     try {
       return readdirSync(folder, { recursive: true }).map(String);

@@ -32,7 +32,7 @@ describe('Many runs of one bundle', () => {
       const { digest, url } = store.addBundle(
         makeZip([...large, ...small, { name: 'pack.py', content: 'word = "packed"' }]),
       );
-      const secondsToStart = async (script: string, payload: object): Promise<number> => {
+      const measureSecondsToStart = async (script: string, payload: object): Promise<number> => {
         const command = buildRunCommand(script, payload);
         const pushed = Date.now() / 1000;
         expect(await service.pushCommand(command)).toBe(202);
@@ -48,18 +48,18 @@ describe('Many runs of one bundle', () => {
       };
       const began = 'import time\nbegan = time.time()\nimport muster\n';
       const withBundle = `${began}import pack\nassert pack.word == "packed"\nmuster.result(began)`;
-      const first = await secondsToStart(withBundle, { bundle: { digest, url } });
+      const first = await measureSecondsToStart(withBundle, { bundle: { digest, url } });
       const [bare, cached]: [number[], number[]] = [[], []];
       for (let count = 1; count < runs; count += 1) {
-        bare.push(await secondsToStart(`${began}muster.result(began)`, {}));
-        cached.push(await secondsToStart(withBundle, { bundle: { digest, url } }));
+        bare.push(await measureSecondsToStart(`${began}muster.result(began)`, {}));
+        cached.push(await measureSecondsToStart(withBundle, { bundle: { digest, url } }));
       }
       expect(store.countFetches({ digest, url })).toBe(1);
-      const ms = (seconds: number): string => `${Math.round(seconds * 1000)} ms`;
-      const median = (all: number[]): number => all.sort((a, b) => a - b)[Math.floor(all.length / 2)]!;
+      const formatMs = (seconds: number): string => `${Math.round(seconds * 1000)} ms`;
+      const computeMedian = (all: number[]): number => all.sort((a, b) => a - b)[Math.floor(all.length / 2)]!;
       process.stdout.write(
-        `time from push to start, medians of ${runs - 1}: ${ms(median(bare))} without a bundle, ` +
-          `${ms(median(cached))} with a cached bundle of ${mebibytes} MiB; ${ms(first)} with its download\n`,
+        `time from push to start, medians of ${runs - 1}: ${formatMs(computeMedian(bare))} without a bundle, ` +
+          `${formatMs(computeMedian(cached))} with a cached bundle of ${mebibytes} MiB; ${formatMs(first)} with its download\n`,
       );
     } finally {
       await worker.remove();

@@ -50,7 +50,7 @@ async function downloadRest(url: URL, path: string, { stop, makeRoom }: Download
       throw createStatusError(response.status);
     }
     const coming = Number(response.headers.get('content-length') ?? 0);
-    if (from + coming > largestBundleBytes) throw tooLargeError();
+    if (from + coming > largestBundleBytes) throw createTooLargeError();
     makeRoom(coming);
     await file.truncate(from);
     await appendToFile(file, from, response, stop);
@@ -83,7 +83,7 @@ async function appendToFile(file: FileHandle, from: number, response: Response, 
       stop.throwIfAborted();
       if (done) return;
       timer.refresh();
-      if (at + value.length > largestBundleBytes) throw tooLargeError();
+      if (at + value.length > largestBundleBytes) throw createTooLargeError();
       await file.write(value, 0, value.length, at);
       at += value.length;
     }
@@ -101,6 +101,6 @@ function createStatusError(status: number): Error {
     : new Error(reason);
 }
 
-function tooLargeError(): Error {
+function createTooLargeError(): Error {
   return new BundleRejected('the bundle is larger than 64 MiB');
 }

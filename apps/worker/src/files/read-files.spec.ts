@@ -23,24 +23,27 @@ describe('Files of runs', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const ask = async (action: 'list' | 'read', path: unknown): Promise<Json> => {
+  const requestFiles = async (action: 'list' | 'read', path: unknown): Promise<Json> => {
     const command = buildCommand('files', { action, path });
     expect(await service.pushCommand(command)).toBe(202);
     return service.waitUntil('the result', () => service.findResult(command.commandId));
   };
-  const read = (path: unknown) => ask('read', path);
-  const refused = (code: string) => ({ status: 'failed', code, error: expect.any(String) });
+  const readFile = (path: unknown) => requestFiles('read', path);
+  const expectedRefusal = (code: string) => ({ status: 'failed', code, error: expect.any(String) });
 
   it('the files in the folders of runs can be listed and read', async () => {
-    expect(await ask('list', '')).toMatchObject({ status: 'success', output: { path: '', files: [{ name: 'job' }] } });
-    expect(await ask('list', 'job/out/')).toEqual({
+    expect(await requestFiles('list', '')).toMatchObject({
+      status: 'success',
+      output: { path: '', files: [{ name: 'job' }] },
+    });
+    expect(await requestFiles('list', 'job/out/')).toEqual({
       status: 'success',
       output: {
         path: 'job/out',
         files: [{ name: 'report.txt', kind: 'file', size: 12, modifiedAt: expect.any(String) }],
       },
     });
-    expect(await read('./job//out/report.txt')).toEqual({
+    expect(await readFile('./job//out/report.txt')).toEqual({
       status: 'success',
       output: { path: 'job/out/report.txt', size: 12, content: 'all is well\n' },
     });
@@ -53,13 +56,13 @@ describe('Files of runs', () => {
     // All links are refused, even a link to a permitted folder.
     symlinkSync(join(runs, 'job', 'out'), join(runs, 'inside'));
     for (const path of ['../private.txt', 'job/../../private.txt', '/etc/passwd', 'job/up/private.txt', 'job/passwd']) {
-      expect([path, await read(path)]).toEqual([path, refused('permission_denied')]);
+      expect([path, await readFile(path)]).toEqual([path, expectedRefusal('permission_denied')]);
     }
     for (const path of ['..', '/', 'root', 'root/etc', 'job/up', 'inside', 'root/proc/self']) {
-      expect([path, await ask('list', path)]).toEqual([path, refused('permission_denied')]);
+      expect([path, await requestFiles('list', path)]).toEqual([path, expectedRefusal('permission_denied')]);
     }
-    expect(await read('inside/report.txt')).toEqual(refused('permission_denied'));
-    expect((await ask('list', 'job')).output.files).toContainEqual(
+    expect(await readFile('inside/report.txt')).toEqual(expectedRefusal('permission_denied'));
+    expect((await requestFiles('list', 'job')).output.files).toContainEqual(
       expect.objectContaining({ name: 'up', kind: 'link' }),
     );
   });

@@ -68,7 +68,7 @@ class CheckedPath {
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
     const file = openSync(this.wanted, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     try {
-      if (readlinkSync(`/proc/self/fd/${file}`) !== this.wanted) throw outsideFolderRefusal();
+      if (readlinkSync(`/proc/self/fd/${file}`) !== this.wanted) throw createOutsideFolderRefusal();
       const stats = fstatSync(file);
       requireFileKind(stats, wants);
       return work(file, stats);
@@ -112,11 +112,11 @@ function describeEntry(path: string, name: string): Record<string, unknown>[] {
 
 function readTextFile(path: CheckedPath, redact: (text: string) => string): Record<string, unknown> {
   return path.openChecked('file', (file, { size }) => {
-    if (size > largestFile) throw tooLargeRefusal(size);
+    if (size > largestFile) throw createTooLargeRefusal(size);
     const bytes = readFileSync(file);
-    if (bytes.length > largestFile) throw tooLargeRefusal(bytes.length);
+    if (bytes.length > largestFile) throw createTooLargeRefusal(bytes.length);
     const content = redact(decodeText(bytes));
-    if (Buffer.byteLength(JSON.stringify(content)) > largestAnswer) throw tooLargeRefusal(bytes.length);
+    if (Buffer.byteLength(JSON.stringify(content)) > largestAnswer) throw createTooLargeRefusal(bytes.length);
     return { path: path.path, size: bytes.length, content };
   });
 }
@@ -133,25 +133,25 @@ function decodeText(bytes: Buffer): string {
 }
 
 function requireFileKind(stats: Stats, wants: 'folder' | 'file'): void {
-  if (stats.isSymbolicLink()) throw outsideFolderRefusal();
+  if (stats.isSymbolicLink()) throw createOutsideFolderRefusal();
   if (wants === 'folder' ? stats.isDirectory() : stats.isFile()) return;
   const isPlain = stats.isDirectory() || stats.isFile();
   if (!isPlain) throw new Refusal('permission_denied', 'the path is neither a file nor a folder');
   throw new Refusal('invalid_payload', wants === 'folder' ? 'the path is not a folder' : 'the path is not a file');
 }
 
-function outsideFolderRefusal(): Refusal {
+function createOutsideFolderRefusal(): Refusal {
   return new Refusal('permission_denied', 'the path contains a link, which may lead outside the folder of runs');
 }
 
-function tooLargeRefusal(size: number): Refusal {
+function createTooLargeRefusal(size: number): Refusal {
   return new Refusal('payload_too_large', `the file has ${size} bytes; only files up to 1 MiB can be read`);
 }
 
 function toRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   const { code } = error as NodeJS.ErrnoException;
-  if (code === 'ELOOP') return outsideFolderRefusal();
+  if (code === 'ELOOP') return createOutsideFolderRefusal();
   if (code === 'ENOENT' || code === 'ENOTDIR') return new Refusal('not_found', 'there is no such file');
   if (code === 'ENAMETOOLONG') return new Refusal('invalid_payload', 'the path is too long');
   return new Refusal('permission_denied', `the path cannot be read (${code ?? 'unknown'})`);

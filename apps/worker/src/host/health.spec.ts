@@ -10,7 +10,7 @@ describe('The health of a worker', () => {
   beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'muster-health-'))));
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  const soon = async (health: Health, wanted: RegExp | null) => {
+  const waitForProblem = async (health: Health, wanted: RegExp | null) => {
     for (let tries = 0; tries < 400; tries += 1) {
       const [problem = null] = health.listProblems();
       if (wanted ? problem && wanted.test(problem) : problem === null && tries > 0) return;
@@ -20,17 +20,17 @@ describe('The health of a worker', () => {
   };
 
   it('a worker is healthy if it can write to its folder, run Python and fetch commands', async () => {
-    await soon(new Health({ folder, python: 'python3' }, () => 0), null);
+    await waitForProblem(new Health({ folder, python: 'python3' }, () => 0), null);
   });
 
   it('a worker is unhealthy while its Python does not run, and healthy again once Python runs', async () => {
     const python = join(folder, 'python');
     writeFileSync(python, '#!/bin/sh\nexit 3\n', { mode: 0o700 });
     const health = new Health({ folder, python }, () => 0);
-    await soon(health, /^Python does not run/);
+    await waitForProblem(health, /^Python does not run/);
     writeFileSync(python, '#!/bin/sh\nexit 0\n');
     chmodSync(python, 0o700);
-    await soon(health, null);
+    await waitForProblem(health, null);
   });
 
   it('a worker is unhealthy while its folder cannot be written or its polls are not answered', () => {

@@ -25,11 +25,12 @@ describe('The key of a worker', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const answer = async (command: { commandId: string }): Promise<Json> => {
+  const pushAndWaitForResult = async (command: { commandId: string }): Promise<Json> => {
     expect(await service.pushCommand(command)).toBe(202);
     return service.waitUntil('the result', () => service.findResult(command.commandId));
   };
-  const lastKey = () => service.requests.findLast(({ path }) => path === '/api/agent/heartbeat')?.headers['x-api-key'];
+  const getLastHeartbeatKey = () =>
+    service.requests.findLast(({ path }) => path === '/api/agent/heartbeat')?.headers['x-api-key'];
 
   it.each([
     ['an unknown key', 401],
@@ -38,13 +39,13 @@ describe('The key of a worker', () => {
   ])('a worker whose repair fails because of %s continues with its old key', async (_, status) => {
     service.refusals[refused] = status;
     await worker.start();
-    expect(await answer(buildCommand('repair', { apiKey: refused }))).toEqual({
+    expect(await pushAndWaitForResult(buildCommand('repair', { apiKey: refused }))).toEqual({
       status: 'failed',
       error: `the service rejects the new key for this agent (${status}); the old key remains in use`,
     });
     expect(existsSync(file)).toBe(false);
     expect(service.listAccepted('/api/agents/handshake')).toHaveLength(1);
-    expect((await answer(buildCommand('snippet', { code: 'print(1)' }))).status).toBe('success');
+    expect((await pushAndWaitForResult(buildCommand('snippet', { code: 'print(1)' }))).status).toBe('success');
     expect(worker.stderr + worker.readAllOutput()).not.toContain(refused);
   });
 
@@ -57,7 +58,7 @@ describe('The key of a worker', () => {
       polls += 1;
       return polls === 1 ? 'hang up' : polls === 2 ? { status: 503 } : undefined;
     };
-    expect((await answer(buildCommand('repair', { apiKey: repaired }))).status).toBe('success');
+    expect((await pushAndWaitForResult(buildCommand('repair', { apiKey: repaired }))).status).toBe('success');
     expect(readFileSync(file, 'utf8')).toBe(repaired);
   });
 
@@ -68,7 +69,7 @@ describe('The key of a worker', () => {
       writeFileSync(file, refused);
       await worker.start();
       expect(service.waitForHandshake()!.headers['x-api-key']).toBe(service.apiKeys[0]);
-      await service.waitUntil('a heartbeat', () => lastKey() === service.apiKeys[0]);
+      await service.waitUntil('a heartbeat', () => getLastHeartbeatKey() === service.apiKeys[0]);
       expect(existsSync(file)).toBe(false);
       const run = buildRunCommand(
         'import os, muster\nmuster.result(os.environ["SERVICE_API_KEY"] == "' + service.apiKeys[0] + '")',

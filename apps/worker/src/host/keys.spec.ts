@@ -25,7 +25,7 @@ describe('The key of a worker', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const answer = async (command: { commandId: string }): Promise<Json> => {
+  const pushAndWaitForResult = async (command: { commandId: string }): Promise<Json> => {
     expect(await service.pushCommand(command)).toBe(202);
     return service.waitUntil('the result', () => service.findResult(command.commandId));
   };
@@ -39,7 +39,7 @@ describe('The key of a worker', () => {
     await service.waitUntil('it is up', () => service.listLogs(run.jobId).length);
     const { bootId } = service.waitForHandshake()!.body;
     service.apiKeys.push(repaired);
-    expect((await answer(buildCommand('repair', { apiKey: repaired }))).status).toBe('success');
+    expect((await pushAndWaitForResult(buildCommand('repair', { apiKey: repaired }))).status).toBe('success');
     const again = await service.waitUntil('the second handshake', () => service.waitForHandshake(2));
     expect(again.headers['x-api-key']).toBe(repaired);
     expect(again.body.bootId).not.toBe(bootId);

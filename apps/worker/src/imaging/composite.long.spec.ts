@@ -58,14 +58,14 @@ describe('A composite on a worker that ends', () => {
     await service.waitUntil('its first step', () => !existsSync(join(folder, 'inputs.json')));
     return command.commandId as string;
   };
-  const left = () => ['commands', 'imaging'].flatMap((name) => filesIn(join(worker.folder, name)));
+  const listRemainingFiles = () => ['commands', 'imaging'].flatMap((name) => listFilesIn(join(worker.folder, name)));
 
   itReads(
     'an imaging_composite command that a kill of the worker interrupts fails, and leaves no files and processes',
     async () => {
       const commandId = await startComposite();
       const observed = findProcesses(commandId).map((pid) =>
-        ['cmdline', 'environ'].map((file) => ofProcess(pid, file)),
+        ['cmdline', 'environ'].map((file) => readProcessFile(pid, file)),
       );
       expect(observed.length).toBeGreaterThan(0);
       expect(String(observed)).not.toContain('Zyxwvut');
@@ -74,7 +74,7 @@ describe('A composite on a worker that ends', () => {
       await worker.start();
       const result = await service.waitUntil('its result', () => service.findResult(commandId));
       expect(result).toEqual({ status: 'failed', error: expect.stringMatching(/restarted/) });
-      expect(left()).toEqual([]);
+      expect(listRemainingFiles()).toEqual([]);
       expect(findProcesses(commandId)).toEqual([]);
       expect(worker.readAllOutput() + worker.stderr).not.toContain('Zyxwvut');
     },
@@ -84,16 +84,16 @@ describe('A composite on a worker that ends', () => {
     const commandId = await startComposite();
     await worker.kill('SIGTERM');
     expect(service.findResult(commandId)).toEqual({ status: 'failed', error: 'the worker was stopped' });
-    expect(left()).toEqual([]);
+    expect(listRemainingFiles()).toEqual([]);
     expect(worker.readAllOutput() + worker.stderr).not.toContain('Zyxwvut');
   });
 });
 
-function filesIn(folder: string): string[] {
+function listFilesIn(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder) : [];
 }
 
-function ofProcess(pid: number, file: string): string {
+function readProcessFile(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {

@@ -31,7 +31,7 @@ describeWhere('imaging_images (requires Pillow)', () => {
   });
 
   /** Writes an 8-bit grey TIFF after a header of `behind` bytes. */
-  const write = (
+  const writeDicomImage = (
     name: string,
     { width = 40, height = 30, behind = 0, value = (x: number, y: number) => x + y, tail = '' } = {},
   ) => {
@@ -67,29 +67,34 @@ describeWhere('imaging_images (requires Pillow)', () => {
     mkdirSync(root, { recursive: true });
     writeFileSync(join(root, name), Buffer.concat([Buffer.alloc(behind, 'DEX '), head, pixels, Buffer.from(tail)]));
   };
-  const imagesOf = (names: string[]) => names.map((filename, at) => ({ ordinal: at + 1, filename }));
-  const imagingOf = (names: string[], more: object = {}) =>
-    buildCommand('imaging_images', { imagingPath: root, patimageid: 771400917, images: imagesOf(names), ...more });
-  const answer = async (command: { commandId: string }): Promise<Json> => {
+  const buildImageList = (names: string[]) => names.map((filename, at) => ({ ordinal: at + 1, filename }));
+  const buildImagingCommand = (names: string[], more: object = {}) =>
+    buildCommand('imaging_images', {
+      imagingPath: root,
+      patimageid: 771400917,
+      images: buildImageList(names),
+      ...more,
+    });
+  const pushAndWaitForResult = async (command: { commandId: string }): Promise<Json> => {
     expect(await service.pushCommand(command)).toBe(202);
     return service.waitUntil('the result', () => service.findResult(command.commandId));
   };
-  const progress = () => service.listAccepted(/\/progress$/).map(({ body }) => body as Json);
+  const listProgressReports = () => service.listAccepted(/\/progress$/).map(({ body }) => body as Json);
 
   it('a worker without Pillow has no imaging capability, so imaging commands fail with the name of the package', async () => {
     await worker.start();
-    const machine = () =>
+    const readCapabilities = () =>
       Object.fromEntries(service.waitForHandshake()!.body.machineCapabilities.map((each: Json) => [each.name, each]));
     expect(service.waitForHandshake()!.body.capabilities).toContain('imaging');
-    expect(machine()).toMatchObject({
+    expect(readCapabilities()).toMatchObject({
       python: { available: true, detail: expect.stringMatching(/^3\.\d/) },
       pillow: { available: true, detail: expect.stringMatching(/^\d/) },
     });
     await worker.kill();
-    await worker.start({ IMAGING_PYTHONPATH: '', IMAGING_LIBRARY_PATH: '', PYTHON: bare(worker.folder) });
+    await worker.start({ IMAGING_PYTHONPATH: '', IMAGING_LIBRARY_PATH: '', PYTHON: writeBarePython(worker.folder) });
     expect(service.waitForHandshake()!.body.capabilities).not.toContain('imaging');
-    expect(machine()).toMatchObject({ python: { available: true }, pillow: { available: false } });
-    const result = await answer(imagingOf(['a.dex']));
+    expect(readCapabilities()).toMatchObject({ python: { available: true }, pillow: { available: false } });
+    const result = await pushAndWaitForResult(buildImagingCommand(['a.dex']));
     expect(result).toMatchObject({ status: 'failed', code: 'imaging_unavailable' });
     expect(result.error).toContain('apt-get install python3-pil');
   });
@@ -97,10 +102,10 @@ describeWhere('imaging_images (requires Pillow)', () => {
   it('only the pixels of an image file are sent, even if the file is also an HTML page and a zip archive', async () => {
     const page = '<script>alert(document.domain)</script>';
     const zip = 'PK\x03\x04\x14\0';
-    write('both.dex', { behind: 16, tail: `${page}${zip}` });
+    writeDicomImage('both.dex', { behind: 16, tail: `${page}${zip}` });
     writeFileSync(join(root, 'page.dex'), `\xff\xd8\xff\xe0${page}${zip}`, 'latin1');
     await worker.start();
-    const result = await answer(imagingOf(['both.dex', 'page.dex']));
+    const result = await pushAndWaitForResult(buildImagingCommand(['both.dex', 'page.dex']));
     expect(result.output.images).toMatchObject([{ ordinal: 1, width: 40 }, { code: 'not_a_tiff' }]);
     expect([...service.uploads.keys()].sort()).toEqual(['1-full', '1-thumbnail']);
     for (const sent of service.uploads.values()) {
@@ -110,11 +115,11 @@ describeWhere('imaging_images (requires Pillow)', () => {
   });
 
   it('a JPEG and a thumbnail of each image are sent even if another image fails', async () => {
-    write('a.dex', { width: 600, height: 300, behind: 700, value: (x) => Math.floor((x * 255) / 599) });
-    write('b.tif');
+    writeDicomImage('a.dex', { width: 600, height: 300, behind: 700, value: (x) => Math.floor((x * 255) / 599) });
+    writeDicomImage('b.tif');
     writeFileSync(join(root, 'text.dex'), 'no image');
     await worker.start();
-    const result = await answer(imagingOf(['a.dex', 'none.dex', 'b.tif', 'text.dex']));
+    const result = await pushAndWaitForResult(buildImagingCommand(['a.dex', 'none.dex', 'b.tif', 'text.dex']));
     expect(result).toEqual({
       status: 'success',
       output: {
@@ -135,24 +140,24 @@ describeWhere('imaging_images (requires Pillow)', () => {
     expect(small).toMatchObject({ width: 256, height: 128, channels: 1, format: 'jpeg' });
     expect([small.exif, small.icc, small.xmp]).toEqual([undefined, undefined, undefined]);
     expect((await sharp(service.uploads.get('3-thumbnail')).metadata()).width).toBe(40);
-    expect(progress().at(-1)).toEqual({ done: 4, failed: 2, total: 4 });
+    expect(listProgressReports().at(-1)).toEqual({ done: 4, failed: 2, total: 4 });
     expect(readdirSync(join(worker.folder, 'imaging'))).toEqual([]);
     expect(readdirSync(join(worker.folder, 'commands'))).toEqual([]);
   });
 
   it('an imaging command fails if no image can be read or if its folder is not allowed', async () => {
     await worker.start();
-    const none = await answer(imagingOf(['x.dex', 'y.dex']));
+    const none = await pushAndWaitForResult(buildImagingCommand(['x.dex', 'y.dex']));
     expect(none).toMatchObject({ status: 'failed', code: 'no_image_converted' });
     expect(none.output.images).toHaveLength(2);
-    const outside = await answer(imagingOf(['passwd'], { imagingPath: '/etc' }));
+    const outside = await pushAndWaitForResult(buildImagingCommand(['passwd'], { imagingPath: '/etc' }));
     expect(outside).toMatchObject({ status: 'failed', code: 'path_not_allowed' });
     expect(outside.output.images).toMatchObject([{ ordinal: 1, code: 'path_not_allowed' }]);
     expect(service.uploads.size).toBe(0);
   });
 
   it('the upload of an image that the store or the service refuses is repeated with a new URL each time', async () => {
-    for (const name of ['a', 'b', 'c']) write(name);
+    for (const name of ['a', 'b', 'c']) writeDicomImage(name);
     const tries = new Map<string, number>();
     service.refuse = (key) => {
       const count = (tries.get(key) ?? 0) + 1;
@@ -163,17 +168,17 @@ describeWhere('imaging_images (requires Pillow)', () => {
     };
     service.interfere = ({ path, count }) => (path.endsWith('/uploads') && count === 1 ? { status: 503 } : undefined);
     await worker.start();
-    const result = await answer(imagingOf(['a', 'b', 'c']));
+    const result = await pushAndWaitForResult(buildImagingCommand(['a', 'b', 'c']));
     expect(result.output.images.map(({ width }: Json) => width)).toEqual([40, 40, 40]);
     expect(service.uploads.size).toBe(6);
     expect(tries.get('3-full')).toBe(3);
   });
 
   it('an image that the store always refuses is reported without delaying the other images', async () => {
-    for (const name of ['a', 'b']) write(name);
+    for (const name of ['a', 'b']) writeDicomImage(name);
     service.refuse = (key) => (key === '1-thumbnail' ? 403 : 200);
     await worker.start();
-    const result = await answer(imagingOf(['a', 'b']));
+    const result = await pushAndWaitForResult(buildImagingCommand(['a', 'b']));
     expect(result.output.images).toMatchObject([
       { ordinal: 1, code: 'upload_failed' },
       { ordinal: 2, width: 40 },
@@ -184,7 +189,7 @@ describeWhere('imaging_images (requires Pillow)', () => {
     'an imaging command is continued by the next worker after a %s without sending a file twice',
     async (signal) => {
       const names = Array.from({ length: 60 }, (_, at) => `${at + 1}.dex`);
-      for (const name of names) write(name);
+      for (const name of names) writeDicomImage(name);
       const sent: string[] = [];
       let isOpen = 50;
       service.refuse = (key) => {
@@ -193,10 +198,10 @@ describeWhere('imaging_images (requires Pillow)', () => {
         return 200;
       };
       await worker.start();
-      const command = imagingOf(names);
+      const command = buildImagingCommand(names);
       expect(await service.pushCommand(command)).toBe(202);
       // The store has accepted the first fifty files and accepts no more.
-      await service.waitUntil('the first progress', () => progress().find(({ done }) => done === 25));
+      await service.waitUntil('the first progress', () => listProgressReports().find(({ done }) => done === 25));
       await worker.kill(signal);
       expect(service.findResult(command.commandId)).toBeUndefined();
       await worker.start();
@@ -211,40 +216,40 @@ describeWhere('imaging_images (requires Pillow)', () => {
   );
 
   it('an imaging command ends at its deadline and leaves no files', async () => {
-    write('a.dex');
+    writeDicomImage('a.dex');
     service.refuse = () => 503;
     await worker.start();
-    const command = { ...imagingOf(['a.dex']), deadline: new Date(Date.now() + 4000).toISOString() };
-    expect(await answer(command)).toMatchObject({ status: 'failed', code: 'execution_timeout' });
+    const command = { ...buildImagingCommand(['a.dex']), deadline: new Date(Date.now() + 4000).toISOString() };
+    expect(await pushAndWaitForResult(command)).toMatchObject({ status: 'failed', code: 'execution_timeout' });
     expect(readdirSync(join(worker.folder, 'imaging'))).toEqual([]);
   });
 
   it('the reports and logs of an imaging command contain no patient numbers, file names or passwords', async () => {
-    write('Doe, Jane.dex');
+    writeDicomImage('Doe, Jane.dex');
     writeFileSync(join(root, 'Roe, Richard.dex'), 'no image');
     await worker.start();
-    const result = await answer(imagingOf(['Doe, Jane.dex', 'Roe, Richard.dex', 'Poe.dex']));
+    const result = await pushAndWaitForResult(buildImagingCommand(['Doe, Jane.dex', 'Roe, Richard.dex', 'Poe.dex']));
     expect(JSON.stringify(result)).not.toMatch(/Doe|Roe|Poe|771400917/);
     expect(worker.stderr).not.toMatch(/Doe|Roe|Poe|771400917|hunter/);
-    expect(JSON.stringify(progress())).not.toMatch(/Doe|Roe|Poe|771400917/);
+    expect(JSON.stringify(listProgressReports())).not.toMatch(/Doe|Roe|Poe|771400917/);
     expect(worker.readAllOutput()).not.toMatch(/Doe|Roe|Poe|hunter/);
   });
 
   it('the settings of imaging commands are not passed to other commands', async () => {
     await worker.start();
     const code = 'import os\nprint(sorted(name for name in os.environ if "IMAGING" in name or "PRACTICE" in name))';
-    expect((await answer(buildCommand('snippet', { code }))).output).toBe('[]\n');
+    expect((await pushAndWaitForResult(buildCommand('snippet', { code }))).output).toBe('[]\n');
   });
 
   it('imaging commands work in the one-file worker', async () => {
     const file = join(worker.folder, 'muster-worker.js');
     const built = spawnSync(process.execPath, [join(__dirname, '../../one-file.mjs'), file], { encoding: 'utf8' });
     expect([built.status, built.stderr]).toEqual([0, '']);
-    write('a.dex');
+    writeDicomImage('a.dex');
     const one = new WorkerHarness(service, { IMAGING_ROOT: root, ...pillow }, file);
     try {
       await one.start();
-      expect((await answer(imagingOf(['a.dex']))).output.images).toMatchObject([{ width: 40 }]);
+      expect((await pushAndWaitForResult(buildImagingCommand(['a.dex']))).output.images).toMatchObject([{ width: 40 }]);
     } finally {
       await one.remove();
     }
@@ -252,7 +257,7 @@ describeWhere('imaging_images (requires Pillow)', () => {
 });
 
 /** Creates a Python that does not find Pillow, even if this machine has it. */
-function bare(folder: string): string {
+function writeBarePython(folder: string): string {
   const path = join(folder, 'bare-python');
   writeFileSync(path, '#!/bin/sh\nexec python3 -S "$@"\n', { mode: 0o755 });
   return path;

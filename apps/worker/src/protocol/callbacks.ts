@@ -158,6 +158,6 @@ export function describeRefusal({ status, body: { errors, detail } }: Pick<Answe
 const over: CallbackReason = 'job_over';
 
 /** Whether the answer states that the service considers the job ended, so that its run on this machine must stop. */
-export function reportsJobEnded(body: Fields<CallbackAnswer> | Fields<JobWebhookAnswer>): boolean {
+export function isJobEndReport(body: Fields<CallbackAnswer> | Fields<JobWebhookAnswer>): boolean {
   return body.accepted === false && body.reason === over;
 }

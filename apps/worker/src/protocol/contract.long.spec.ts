@@ -40,7 +40,7 @@ describe('The worker uses the field names of the contract', () => {
   let program: ts.Program | undefined;
 
   /** Returns the compiler's errors in the worker's files, by file name, if files of the contract have these texts. */
-  const faultsOf = (changed: ReadonlyMap<string, string>): Record<string, string> => {
+  const findTypeFaults = (changed: ReadonlyMap<string, string>): Record<string, string> => {
     const plain = host.getSourceFile.bind(host);
     const changedHost: ts.CompilerHost = {
       ...host,
@@ -62,17 +62,17 @@ describe('The worker uses the field names of the contract', () => {
   };
 
   it('the worker compiles with the unchanged contract', () => {
-    expect(faultsOf(new Map())).toEqual({});
+    expect(findTypeFaults(new Map())).toEqual({});
   });
 
   /**
    * Returns the number of earlier fields that are noticed in the same file. Each round renames at most one field for
    * each worker file, so that an error in the file is about that field.
    */
-  const nth = ([, , , noticedIn]: (typeof fields)[number], at: number) =>
+  const countEarlierFields = ([, , , noticedIn]: (typeof fields)[number], at: number) =>
     fields.slice(0, at).filter(([, , , other]) => other === noticedIn).length;
-  const rounds = Array.from({ length: 1 + Math.max(...fields.map(nth)) }, (_, round) =>
-    fields.filter((each, at) => nth(each, at) === round),
+  const rounds = Array.from({ length: 1 + Math.max(...fields.map(countEarlierFields)) }, (_, round) =>
+    fields.filter((each, at) => countEarlierFields(each, at) === round),
   );
 
   it.each(rounds.map((round) => [round.map(([, body, field]) => `${body}.${field}`).join(', '), round] as const))(
@@ -88,7 +88,7 @@ describe('The worker uses the field names of the contract', () => {
         expect(renamed).not.toBe(text.slice(begin, end));
         changed.set(file, text.slice(0, begin) + renamed + text.slice(end));
       }
-      const faults = faultsOf(changed);
+      const faults = findTypeFaults(changed);
       for (const [, , field, noticedIn] of round) {
         expect({ [noticedIn]: faults[noticedIn] }).toEqual({
           [noticedIn]: expect.stringMatching(new RegExp(`'"?${field}"?'`)),

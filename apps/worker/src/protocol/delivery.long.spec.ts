@@ -95,7 +95,7 @@ while n % 1000 or not os.path.exists("go"):
 muster.result(n)
 `);
     await service.pushCommand(run);
-    const states = () =>
+    const listRunProcesses = () =>
       readdirSync('/proc').filter((pid) => {
         try {
           const isOfRun = readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`MUSTER_RUN_ID=${run.commandId}`);
@@ -104,7 +104,7 @@ muster.result(n)
           return false;
         }
       });
-    await service.waitUntil('it is stopped', () => states().length >= 2);
+    await service.waitUntil('it is stopped', () => listRunProcesses().length >= 2);
     writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
     service.interfere = () => undefined;
     const { status, result } = await service.waitUntil('the end', () => service.findTerminalReport(run.jobId));

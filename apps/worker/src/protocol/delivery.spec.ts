@@ -87,8 +87,8 @@ for part in range(6):
       { kind: 'log', reason: 'a line of the log: answered 400' },
       { kind: 'step', reason: 'a report of the step part 2: answered 422' },
     ];
-    const inOrder = (some: typeof lacks) => [...some].sort((one, other) => (one.kind < other.kind ? -1 : 1));
-    expect(inOrder(terminal.incomplete)).toEqual(lacks);
+    const sortByKind = (some: typeof lacks) => [...some].sort((one, other) => (one.kind < other.kind ? -1 : 1));
+    expect(sortByKind(terminal.incomplete)).toEqual(lacks);
     const errors = service.listLogs(run.jobId).filter(({ level }) => level === 'error');
     expect(errors.map(({ message }) => message).sort()).toEqual(
       lacks.map(({ kind, reason }) => `Not delivered, and missing from this run (${kind}): ${reason}`),

@@ -7,7 +7,7 @@ import {
   isRefusedWithoutReading,
   toMissingItem,
   reduceRefusedItem,
-  reportsJobEnded,
+  isJobEndReport,
   describeRefusal,
 } from './callbacks';
 import type { LocalLog } from '../host/local-log';
@@ -167,7 +167,7 @@ export class Delivery {
     const { agentId, signingSecret, onJobOver } = this.context;
     const item = items[0]!;
     const { jobId, runRoot, origin = {} } = this.spool.state;
-    const service = this.context.service.withHeaders(origin);
+    const service = this.context.service.copyWithHeaders(origin);
     try {
       if (item.kind === 'upload') {
         const upload = { path: join(runRoot, 'uploads', item.file), filename: item.filename, jobId, agentId };
@@ -178,7 +178,7 @@ export class Delivery {
       const { screenshotKey, missingItems } = this.spool;
       const sender = { agentId, jobId, signingSecret: signingSecret(), screenshotKey, missingItems };
       const answer = await service.callService<CallbackAnswer | JobWebhookAnswer>(toReportRequest(items, sender));
-      if (reportsJobEnded(answer.body)) onJobOver(jobId);
+      if (isJobEndReport(answer.body)) onJobOver(jobId);
       const statusVerdict = classifyStatus(answer.status);
       const isPatient = statusVerdict === 'refused' && isRefusedWithoutReading(item, answer.body);
       const verdict = isPatient ? 'later' : statusVerdict;

@@ -60,7 +60,7 @@ export class Service {
   ) {}
 
   /** Returns a client of the same service that adds these headers to each call. */
-  withHeaders(headers: Record<string, string>): Service {
+  copyWithHeaders(headers: Record<string, string>): Service {
     return new Service(this.baseUrl, this.keyNow, this.ended, { ...this.headers, ...headers });
   }
 
@@ -108,10 +108,10 @@ export class Service {
     const silence = new AbortController();
     const endSilent = () => silence.abort(new Error(`nothing arrived within ${silentMs} ms`));
     let timer = setTimeout(endSilent, silentMs);
-    const abort = () => silence.abort();
-    for (const signal of [this.ended, until]) signal.addEventListener('abort', abort);
+    const abortRequest = () => silence.abort();
+    for (const signal of [this.ended, until]) signal.addEventListener('abort', abortRequest);
     try {
-      if (this.ended.aborted || until.aborted) abort();
+      if (this.ended.aborted || until.aborted) abortRequest();
       const response = await fetch(this.baseUrl + path, {
         headers: { 'x-api-key': this.keyNow(), accept: 'text/event-stream', ...this.headers },
         redirect: 'error',
@@ -137,7 +137,7 @@ export class Service {
       return response.status;
     } finally {
       clearTimeout(timer);
-      for (const signal of [this.ended, until]) signal.removeEventListener('abort', abort);
+      for (const signal of [this.ended, until]) signal.removeEventListener('abort', abortRequest);
     }
   }
 

@@ -66,7 +66,7 @@ export class PackService {
     const body = JSON.parse(bytes.toString()) as JsonObject;
     if (step === 'upload') {
       const uploadKey = randomUUID();
-      // A path below the service's URL, as for a store behind the service.
+      // The upload URL is a path below the service's URL, as for a store behind the service.
       const sent = { 'content-type': body.contentType as string };
       return [201, { uploadUrl: `/store/${uploadKey}`, uploadKey, method: 'PUT', headers: sent }];
     }

@@ -21,7 +21,7 @@ describe('muster-worker pack publish', () => {
     service = await PackService.start();
     around = mkdtempSync(join(tmpdir(), 'muster-publish-'));
     folder = join(around, 'pack');
-    write({ 'main.py': 'import helper', 'lib/helper.py': 'word = "x"', 'data/é.csv': 'a,b\n' });
+    writeFiles({ 'main.py': 'import helper', 'lib/helper.py': 'word = "x"', 'data/é.csv': 'a,b\n' });
   });
   afterEach(async () => {
     await service.stop();
@@ -29,14 +29,14 @@ describe('muster-worker pack publish', () => {
     expect(service.faults).toEqual([]);
   });
 
-  function write(files: Record<string, string>): void {
+  function writeFiles(files: Record<string, string>): void {
     for (const [path, content] of Object.entries(files)) {
       mkdirSync(join(folder, path, '..'), { recursive: true });
       writeFileSync(join(folder, path), content);
     }
   }
 
-  async function call(args: string[], env: Record<string, string> = credentials()) {
+  async function runWorkerProgram(args: string[], env: Record<string, string> = getCredentials()) {
     const child = spawn(process.execPath, [program, ...args], {
       env: { PATH: process.env.PATH!, HOME: around, ...env },
     });
@@ -46,42 +46,45 @@ describe('muster-worker pack publish', () => {
     const [code] = await once(child, 'close');
     return { code: code as number, out, err };
   }
-  const credentials = () => ({ SERVICE_BASE_URL: service.url, SERVICE_API_KEY: service.key });
-  const publish = (...more: string[]) => call(['pack', 'publish', folder, '--pack', service.packId, ...more]);
+  const getCredentials = () => ({ SERVICE_BASE_URL: service.url, SERVICE_API_KEY: service.key });
+  const publishFolder = (...more: string[]) =>
+    runWorkerProgram(['pack', 'publish', folder, '--pack', service.packId, ...more]);
 
   it('a bundle depends only on its files, not on the order and the time in which they were written', async () => {
-    await publish();
+    await publishFolder();
     const copy = join(around, 'copy');
     mkdirSync(join(copy, 'lib'), { recursive: true });
     cpSync(join(folder, 'lib'), join(copy, 'lib'), { recursive: true });
     cpSync(join(folder, 'main.py'), join(copy, 'main.py'));
     cpSync(join(folder, 'data'), join(copy, 'data'), { recursive: true });
     utimesSync(join(copy, 'main.py'), 1, 1);
-    const digest = async (path: string) =>
-      (JSON.parse((await call(['pack', 'publish', path, '--pack', 'x', '--dry-run', '--json'])).out) as any)
+    const readDryRunDigest = async (path: string) =>
+      (JSON.parse((await runWorkerProgram(['pack', 'publish', path, '--pack', 'x', '--dry-run', '--json'])).out) as any)
         .digest as string;
-    expect(await digest(copy)).toBe(await digest(folder));
-    expect(await digest(copy)).toBe(`sha256:${createHash('sha256').update(service.published[0]!.zip).digest('hex')}`);
+    expect(await readDryRunDigest(copy)).toBe(await readDryRunDigest(folder));
+    expect(await readDryRunDigest(copy)).toBe(
+      `sha256:${createHash('sha256').update(service.published[0]!.zip).digest('hex')}`,
+    );
     chmodSync(join(copy, 'main.py'), 0o755);
-    expect(await digest(copy)).not.toBe(await digest(folder));
+    expect(await readDryRunDigest(copy)).not.toBe(await readDryRunDigest(folder));
   });
 
   it('pack publish replaces only the draft that it published last, unless --base or --force is set', async () => {
-    expect((await publish()).code).toBe(0);
+    expect((await publishFolder()).code).toBe(0);
     const first = service.head;
-    expect((await publish()).code).toBe(0);
+    expect((await publishFolder()).code).toBe(0);
     expect(service.published[1]!.base).toBe(first);
     service.head = 'theirs';
-    const { code, err } = await publish();
+    const { code, err } = await publishFolder();
     expect(code).toBe(3);
     expect(err).toContain('nothing was published: the current draft is theirs, and this upload was based on');
     expect(err).toContain('use --base theirs to replace it, or --force to replace any draft');
     expect(service.published).toHaveLength(2);
-    expect((await publish('--base', 'theirs')).code).toBe(0);
+    expect((await publishFolder('--base', 'theirs')).code).toBe(0);
     service.head = 'theirs again';
-    expect((await publish('--force')).code).toBe(0);
+    expect((await publishFolder('--force')).code).toBe(0);
     expect(service.published.map(({ base }) => base).slice(2)).toEqual(['theirs', 'theirs again']);
-    expect((await publish()).code).toBe(0);
+    expect((await publishFolder()).code).toBe(0);
     // The file with the last draft is not part of the pack.
     expect(new Set(service.published.map(({ zip }) => zip.toString('base64'))).size).toBe(1);
   });
@@ -96,13 +99,13 @@ describe('muster-worker pack publish', () => {
       { step: 'put', status: 500 },
       { step: 'finalize', status: 422, body: { code: 'bundle_rejected', detail: 'The bundle is refused.', errors } },
     ];
-    const { code, err } = await publish();
+    const { code, err } = await publishFolder();
     expect([code, service.instead]).toEqual([1, []]);
     expect(err).toContain(
       '(bundle_rejected): The bundle is refused.\n  lib/helper.py: digest_mismatch\n  main.py: missing_in_zip',
     );
-    const refused = await call(['pack', 'publish', folder, '--pack', service.packId], {
-      ...credentials(),
+    const refused = await runWorkerProgram(['pack', 'publish', folder, '--pack', service.packId], {
+      ...getCredentials(),
       SERVICE_API_KEY: 'msk_wrong',
     });
     expect([refused.code, refused.err]).toEqual([
@@ -111,20 +114,21 @@ describe('muster-worker pack publish', () => {
     ]);
     const gone = await PackService.start();
     await gone.stop();
-    const away = await call(['pack', 'publish', folder, '--pack', service.packId, '--service', gone.url]);
+    const away = await runWorkerProgram(['pack', 'publish', folder, '--pack', service.packId, '--service', gone.url]);
     expect([away.code, away.err]).toEqual([4, expect.stringContaining('ECONNREFUSED')]);
   });
 
   it('pack publish refuses links, missing folders and empty folders before it sends anything', async () => {
     symlinkSync('/etc/passwd', join(folder, 'lib', 'link'));
-    expect(await publish()).toMatchObject({
+    expect(await publishFolder()).toMatchObject({
       code: 1,
       err: expect.stringContaining('lib/link is a link to /etc/passwd; replace it with the file'),
     });
-    const refused = async (path: string) => (await call(['pack', 'publish', path, '--pack', service.packId])).err;
-    expect(await refused(join(around, 'nothing'))).toContain('is not a folder');
+    const readPublishError = async (path: string) =>
+      (await runWorkerProgram(['pack', 'publish', path, '--pack', service.packId])).err;
+    expect(await readPublishError(join(around, 'nothing'))).toContain('is not a folder');
     mkdirSync(join(around, 'empty'));
-    expect(await refused(join(around, 'empty'))).toContain('there are no files in');
+    expect(await readPublishError(join(around, 'empty'))).toContain('there are no files in');
     expect(service.published).toEqual([]);
   });
 
@@ -134,19 +138,19 @@ describe('muster-worker pack publish', () => {
     const worker = new WorkerHarness(fake);
     try {
       const bare = ['pack', 'publish', folder, '--pack', service.packId, '--worker-dir', worker.folder];
-      expect(await call(bare, {})).toMatchObject({
+      expect(await runWorkerProgram(bare, {})).toMatchObject({
         code: 2,
         err: expect.stringMatching(/the service is missing.*the key is missing/),
       });
       await worker.start();
       // The worker uses another service, so its key is not valid here.
-      expect(await call([...bare, '--service', service.url], {})).toMatchObject({
+      expect(await runWorkerProgram([...bare, '--service', service.url], {})).toMatchObject({
         code: 1,
         err: expect.stringContaining('401'),
       });
       writeFileSync(join(worker.folder, 'service-key'), service.key);
-      expect((await call([...bare, '--service', service.url], {})).code).toBe(0);
-      expect((await call(bare, {})).err).toContain('404');
+      expect((await runWorkerProgram([...bare, '--service', service.url], {})).code).toBe(0);
+      expect((await runWorkerProgram(bare, {})).err).toContain('404');
     } finally {
       await worker.remove();
       await fake.stop();

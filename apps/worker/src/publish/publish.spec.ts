@@ -18,7 +18,7 @@ describe('muster-worker pack publish', () => {
     service = await PackService.start();
     around = mkdtempSync(join(tmpdir(), 'muster-publish-'));
     folder = join(around, 'pack');
-    write({ 'main.py': 'import helper', 'lib/helper.py': 'word = "x"', 'data/é.csv': 'a,b\n' });
+    writeFiles({ 'main.py': 'import helper', 'lib/helper.py': 'word = "x"', 'data/é.csv': 'a,b\n' });
   });
   afterEach(async () => {
     await service.stop();
@@ -26,14 +26,14 @@ describe('muster-worker pack publish', () => {
     expect(service.faults).toEqual([]);
   });
 
-  function write(files: Record<string, string>): void {
+  function writeFiles(files: Record<string, string>): void {
     for (const [path, content] of Object.entries(files)) {
       mkdirSync(join(folder, path, '..'), { recursive: true });
       writeFileSync(join(folder, path), content);
     }
   }
 
-  async function call(args: string[], env: Record<string, string> = credentials()) {
+  async function runWorkerProgram(args: string[], env: Record<string, string> = getCredentials()) {
     const child = spawn(process.execPath, [program, ...args], {
       env: { PATH: process.env.PATH!, HOME: around, ...env },
     });
@@ -43,19 +43,20 @@ describe('muster-worker pack publish', () => {
     const [code] = await once(child, 'close');
     return { code: code as number, out, err };
   }
-  const credentials = () => ({ SERVICE_BASE_URL: service.url, SERVICE_API_KEY: service.key });
-  const publish = (...more: string[]) => call(['pack', 'publish', folder, '--pack', service.packId, ...more]);
+  const getCredentials = () => ({ SERVICE_BASE_URL: service.url, SERVICE_API_KEY: service.key });
+  const publishFolder = (...more: string[]) =>
+    runWorkerProgram(['pack', 'publish', folder, '--pack', service.packId, ...more]);
 
   it('pack publish sends the files of a folder with their inventory, without caches and folder metadata', async () => {
-    write({ '__pycache__/x.pyc': 'x', 'lib/__pycache__/y.pyc': 'y', '.git/HEAD': 'z' });
-    const { code, out } = await publish();
+    writeFiles({ '__pycache__/x.pyc': 'x', 'lib/__pycache__/y.pyc': 'y', '.git/HEAD': 'z' });
+    const { code, out } = await publishFolder();
     expect([code, out]).toEqual([0, expect.stringContaining(`published as the draft ${service.head!}`)]);
     const { zip, files, base } = service.published[0]!;
     const target = join(around, 'unpacked');
     mkdirSync(target);
     const unpacked = await unzipToFolder(zip, target, { bytes: 10_000, entries: 10, ratio: 100 });
-    const byPath = (a: { path?: string }, b: { path?: string }) => (a.path! < b.path! ? -1 : 1);
-    expect(files.sort(byPath)).toEqual(unpacked.sort(byPath));
+    const compareByPath = (a: { path?: string }, b: { path?: string }) => (a.path! < b.path! ? -1 : 1);
+    expect(files.sort(compareByPath)).toEqual(unpacked.sort(compareByPath));
     expect(files.map(({ path }) => path as string)).toEqual(['data/é.csv', 'lib/helper.py', 'main.py']);
     expect(base).toBeNull();
     expect(out).toContain(createHash('sha256').update(zip).digest('hex'));
@@ -69,12 +70,12 @@ describe('muster-worker pack publish', () => {
   }
 
   it('muster-worker prints its help, and exits with 2 after wrong arguments', async () => {
-    const help = await call(['pack', '--help'], {});
+    const help = await runWorkerProgram(['pack', '--help'], {});
     expect([help.code, help.out]).toEqual([
       0,
       expect.stringContaining('muster-worker pack publish <folder> --pack <id>'),
     ]);
-    expect((await call(['--help'], {})).out).toContain(help.out);
+    expect((await runWorkerProgram(['--help'], {})).out).toContain(help.out);
     for (const args of [
       ['pack'],
       ['pack', 'publish'],
@@ -82,7 +83,7 @@ describe('muster-worker pack publish', () => {
       ['pack', 'publish', folder, '--pck', 'x'],
       ['pak'],
     ]) {
-      expect([args, (await call(args)).code]).toEqual([args, 2]);
+      expect([args, (await runWorkerProgram(args)).code]).toEqual([args, 2]);
     }
   });
 });

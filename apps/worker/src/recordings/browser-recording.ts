@@ -44,7 +44,7 @@ export class BrowserRecording {
     private readonly options: BrowserRecordingOptions,
   ) {
     const { files, browser: browserOptions } = options;
-    this.film = files.film === null ? null : Film.filmPictures(files.film, browserOptions.env);
+    this.film = files.film === null ? null : Film.recordImages(files.film, browserOptions.env);
     browser.addListener((method, params, sessionId) => this.handleBrowserEvent(method, params, sessionId));
   }
 

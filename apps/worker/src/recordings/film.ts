@@ -28,12 +28,12 @@ export class Film {
     if (isFed) this.timer = setInterval(() => this.writePicture(), 1000 / framesPerSecond);
   }
 
-  static filmScreen(file: string, env: Record<string, string>): Film {
+  static recordScreen(file: string, env: Record<string, string>): Film {
     return new Film(file, ['-f', 'x11grab', '-framerate', '10', '-i', env['DISPLAY']!], env, false);
   }
 
-  /** Records the images that are passed to show(), of any size. */
-  static filmPictures(file: string, env: Record<string, string>): Film {
+  /** Records the images that are passed to showPicture(), of any size. */
+  static recordImages(file: string, env: Record<string, string>): Film {
     const { width, height } = size;
     const fit = `scale=${width}:${height}:force_original_aspect_ratio=decrease,pad=${width}:${height}:(ow-iw)/2:(oh-ih)/2`;
     const input = ['-f', 'image2pipe', '-c:v', 'mjpeg', '-framerate', String(framesPerSecond), '-i', '-'];

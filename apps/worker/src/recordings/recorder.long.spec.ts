@@ -58,23 +58,27 @@ describe(`A recorded browser${chromium ? '' : ' (skipped: no browser here)'}`, (
   });
   afterEach(async () => {
     await worker.kill();
-    await waitFor('the browsers to end with their worker', () => browsers().length === 0);
+    await waitFor('the browsers to end with their worker', () => findWorkerBrowsers().length === 0);
     await worker.remove();
     await service.stop();
     expect(service.faults).toEqual([]);
   });
 
-  const answer = async (kind: string, payload: object): Promise<Json> => {
+  const performCommand = async (kind: string, payload: object): Promise<Json> => {
     const command = buildCommand(kind, payload);
     await service.pushCommand(command);
     return service.waitUntil('the result', () => service.findResult(command.commandId));
   };
-  const eventsOf = ({ output }: Json) => JSON.parse(service.uploads.get(output.events)!.toString());
-  const browsers = () => findProcesses('PATH=', worker.folder);
+  const readUploadedEvents = ({ output }: Json) => JSON.parse(service.uploads.get(output.events)!.toString());
+  const findWorkerBrowsers = () => findProcesses('PATH=', worker.folder);
 
   itRecords('a browser recording produces the person’s actions as steps, and a video', async () => {
     await worker.start({ DISPLAY: '' });
-    const started = await answer('start_recording', { recordingId: 'r-1', name: 'Sign in', startUrl: `${url}/` });
+    const started = await performCommand('start_recording', {
+      recordingId: 'r-1',
+      name: 'Sign in',
+      startUrl: `${url}/`,
+    });
     expect(started).toMatchObject({
       status: 'success',
       output: { recordingId: 'r-1', recording: true, kind: 'browser', headless: true },
@@ -96,15 +100,15 @@ describe(`A recorded browser${chromium ? '' : ' (skipped: no browser here)'}`, (
     await person.type('two words');
     await person.turnWheel(700);
     await person.waitUntilTrue('scrollY > 300');
-    expect((await answer('attach_recording', { recordingId: 'r-1' })).status).toBe('success');
+    expect((await performCommand('attach_recording', { recordingId: 'r-1' })).status).toBe('success');
     person.close();
-    const stopped = await answer('stop_recording', { recordingId: 'r-1' });
+    const stopped = await performCommand('stop_recording', { recordingId: 'r-1' });
     expect(stopped).toMatchObject({ status: 'success', output: { recordingId: 'r-1', kind: 'browser' } });
-    const { title, steps } = eventsOf(stopped);
+    const { title, steps } = readUploadedEvents(stopped);
     expect(title).toBe('Sign in');
-    const brief = ({ type, selectors = [], key, value, url: to }: Json) =>
+    const formatStepBriefly = ({ type, selectors = [], key, value, url: to }: Json) =>
       [type, key ?? to ?? selectors[0]?.join(' >> '), value].filter((each) => each !== undefined).join(' ');
-    const done = steps.filter(({ type }: Json) => type !== 'scroll').map(brief);
+    const done = steps.filter(({ type }: Json) => type !== 'scroll').map(formatStepBriefly);
     // A scroll in between splits the input of a text into two changes; the last change has the whole text.
     const isBegun = (line: string) => / (two word|two wor|two wo|two w|two |two|tw|t)$/.test(line);
     expect(done.filter((line: string) => !isBegun(line))).toEqual([
@@ -130,13 +134,13 @@ describe(`A recorded browser${chromium ? '' : ' (skipped: no browser here)'}`, (
       { type: 'navigation', url: `${url}/claims?user=dana&secret={{PASSWORD}}&stay=on`, title: '' },
     ]);
     expect(service.uploads.get(stopped.output.events)!.toString()).not.toContain('hunter2');
-    expect(allSent()).not.toContain('hunter2');
+    expect(joinSentRequests()).not.toContain('hunter2');
     const film = service.uploads.get(stopped.output.video);
     if (ffmpeg) expect(film!.subarray(0, 4).toString('hex')).toBe('1a45dfa3');
     else expect(stopped.output.note).toContain('no ffmpeg');
     expect(readdirSync(join(worker.folder, 'recordings'))).toEqual([]);
-    expect(browsers()).toEqual([]);
-    expect(await answer('stop_recording', { recordingId: 'r-1' })).toMatchObject({ status: 'failed' });
+    expect(findWorkerBrowsers()).toEqual([]);
+    expect(await performCommand('stop_recording', { recordingId: 'r-1' })).toMatchObject({ status: 'failed' });
   });
 
   itRecords('a browser recording without ffmpeg produces only its steps, and reports that', async () => {
@@ -144,9 +148,9 @@ describe(`A recorded browser${chromium ? '' : ' (skipped: no browser here)'}`, (
     mkdirSync(bin);
     symlinkSync(execFileSync('sh', ['-c', 'command -v python3'], { encoding: 'utf8' }).trim(), join(bin, 'python3'));
     await worker.start({ DISPLAY: '', CHROMIUM: chromium!, PATH: `${bin}:/nowhere` });
-    const started = await answer('start_recording', { recordingId: 'r-1', kind: 'browser' });
+    const started = await performCommand('start_recording', { recordingId: 'r-1', kind: 'browser' });
     expect(started.output.note).toContain('no ffmpeg');
-    const { output } = await answer('stop_recording', { recordingId: 'r-1' });
+    const { output } = await performCommand('stop_recording', { recordingId: 'r-1' });
     expect(output).toMatchObject({ events: expect.any(String), note: expect.stringContaining('no ffmpeg') });
     expect(output.video).toBeUndefined();
     expect(output.key).toBe(output.events);
@@ -156,26 +160,26 @@ describe(`A recorded browser${chromium ? '' : ' (skipped: no browser here)'}`, (
     'a browser recording does not start if its first page cannot be opened, and leaves nothing behind',
     async () => {
       await worker.start({ DISPLAY: '' });
-      const failed = await answer('start_recording', { recordingId: 'r-1', startUrl: 'http://127.0.0.1:1/' });
+      const failed = await performCommand('start_recording', { recordingId: 'r-1', startUrl: 'http://127.0.0.1:1/' });
       expect(failed).toMatchObject({
         status: 'failed',
         error: expect.stringContaining('127.0.0.1:1/ could not be opened'),
       });
-      await waitFor('the browser to end', () => browsers().length === 0);
+      await waitFor('the browser to end', () => findWorkerBrowsers().length === 0);
       expect(readdirSync(join(worker.folder, 'recordings'))).toEqual([]);
     },
   );
 
   itRecords('a browser recording ends if its worker is killed, and the next worker removes its files', async () => {
     await worker.start({ DISPLAY: '' });
-    await answer('start_recording', { recordingId: 'r-1' });
-    expect(browsers().length).toBeGreaterThan(0);
+    await performCommand('start_recording', { recordingId: 'r-1' });
+    expect(findWorkerBrowsers().length).toBeGreaterThan(0);
     await worker.kill('SIGKILL');
-    await waitFor('the browser to end with it', () => browsers().length === 0);
+    await waitFor('the browser to end with it', () => findWorkerBrowsers().length === 0);
     await worker.start({ DISPLAY: '' });
     expect(existsSync(join(worker.folder, 'recordings'))).toBe(false);
-    expect(readdirSync(tmpdir()).filter((name) => isDead(join(tmpdir(), name)))).toEqual([]);
-    expect(await answer('stop_recording', { recordingId: 'r-1' })).toMatchObject({ status: 'failed' });
+    expect(readdirSync(tmpdir()).filter((name) => isDeadFolderLink(join(tmpdir(), name)))).toEqual([]);
+    expect(await performCommand('stop_recording', { recordingId: 'r-1' })).toMatchObject({ status: 'failed' });
   });
 
   it('a recording of a browser needs a browser; a recording of the screen needs a display', async () => {
@@ -185,12 +189,12 @@ describe(`A recorded browser${chromium ? '' : ' (skipped: no browser here)'}`, (
       [{ kind: 'browser' }, 'browser_unavailable'],
       [{ kind: 'screen' }, 'screen_unavailable'],
     ] as const) {
-      expect(await answer('start_recording', payload)).toMatchObject({ status: 'failed', code });
+      expect(await performCommand('start_recording', payload)).toMatchObject({ status: 'failed', code });
     }
   });
 
-  const allSent = () => service.requests.map(({ text }) => text).join('\n');
+  const joinSentRequests = () => service.requests.map(({ text }) => text).join('\n');
   /** Whether the path is a link to a folder of this worker that no longer exists. */
-  const isDead = (path: string): boolean =>
+  const isDeadFolderLink = (path: string): boolean =>
     lstatSync(path).isSymbolicLink() && readlinkSync(path).startsWith(worker.folder) && !existsSync(path);
 });

@@ -88,20 +88,20 @@ export class Recorder {
 
   private chooseKind({ kind, startUrl }: Record<string, unknown>): Kind {
     if (kind === 'screen' || kind === 'browser') return kind;
-    return this.hasScreen() && !toStringOrEmpty(startUrl) ? 'screen' : 'browser';
+    return this.hasDisplay() && !toStringOrEmpty(startUrl) ? 'screen' : 'browser';
   }
 
-  private hasScreen(): boolean {
-    return Boolean(this.options.base['DISPLAY']) && this.canFilm();
+  private hasDisplay(): boolean {
+    return Boolean(this.options.base['DISPLAY']) && this.canRecordVideo();
   }
 
-  private canFilm(): boolean {
+  private canRecordVideo(): boolean {
     return findProgram('ffmpeg', this.options.base) !== null;
   }
 
   private async recordScreen(folder: string): Promise<Result | { active: ActiveRecording; more: object }> {
-    if (!this.hasScreen()) return noScreen;
-    const film = Film.filmScreen(join(folder, 'film.mkv'), this.options.base);
+    if (!this.hasDisplay()) return noScreen;
+    const film = Film.recordScreen(join(folder, 'film.mkv'), this.options.base);
     await film.waitUntilStarted();
     const stopAndCollect = async (): Promise<RecordedFiles> => ({
       video: await film.endFilm(),
@@ -119,7 +119,7 @@ export class Recorder {
     const program = findBrowser(base);
     if (!program) return noBrowser;
     const headless = !base['DISPLAY'];
-    const isFilmed = this.canFilm();
+    const isFilmed = this.canRecordVideo();
     const recording = await BrowserRecording.start({
       browser: { program, folder: join(folder, 'browser'), env: base, headless, extensions: extensions.listPaths() },
       files: { film: isFilmed ? join(folder, 'film.mkv') : null, events: join(folder, 'events.json') },

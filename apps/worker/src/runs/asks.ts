@@ -21,7 +21,10 @@ import type { KnownSecrets } from './redactor';
 /** Folders for the script's questions and their answers. Both survive a restart of the worker. */
 const asksFolder = 'asks';
 const answersFolder = 'answers';
-/** Names of the files and folders for people in the folder of a run. They are removed when the run ends. */
+/**
+ * Names of the files and folders in a run's folder that are about its questions to people. They are removed when the
+ * run ends.
+ */
 export const filesForPeople = [asksFolder, answersFolder, browserFile];
 
 /** Interval at which an answer is fetched, in case the command with the answer is lost. */
@@ -79,8 +82,8 @@ export class Asks {
     private readonly jobId: string,
     private readonly context: AsksContext,
   ) {
-    const allowsInput = () => [...this.takeovers].some((key) => !this.isAnswered(key));
-    this.screen = new RunScreen(root, jobId, { ...context, allowsInput });
+    const acceptsScreenInput = () => [...this.takeovers].some((key) => !this.isAnswered(key));
+    this.screen = new RunScreen(root, jobId, { ...context, allowsInput: acceptsScreenInput });
   }
 
   /** Sends the script's new questions to the service, and shows its browser as soon as it has one. */

@@ -30,8 +30,8 @@ export class Journal {
     private readonly maxRetained = defaultMaxRetained,
   ) {
     this.path = join(folder, 'journal.jsonl');
-    this.loadLines();
-    this.compactFile(Date.now());
+    this.loadJournal();
+    this.compactJournal(Date.now());
   }
 
   hasStarted(id: string): boolean {
@@ -48,26 +48,26 @@ export class Journal {
   }
 
   recordStart(id: string, kind: Kind, jobId: string | null, now: number): void {
-    this.appendLine({ start: id, kind, jobId, at: now });
-    if (this.lines > 4 * this.maxRetained) this.compactFile(now);
+    this.appendJournalLine({ start: id, kind, jobId, at: now });
+    if (this.lines > 4 * this.maxRetained) this.compactJournal(now);
   }
 
   recordFinish(id: string): void {
-    if (this.entries.get(id)?.finished === false) this.appendLine({ end: id });
+    if (this.entries.get(id)?.finished === false) this.appendJournalLine({ end: id });
   }
 
   close(): void {
     closeSync(this.file);
   }
 
-  private appendLine(line: Line): void {
+  private appendJournalLine(line: Line): void {
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
     for (let at = 0; at < bytes.length;) at += writeSync(this.file, bytes, at);
     fsyncSync(this.file);
-    this.applyLine(line);
+    this.applyJournalLine(line);
   }
 
-  private applyLine(line: Line): void {
+  private applyJournalLine(line: Line): void {
     this.lines += 1;
     if ('start' in line) {
       const { start, kind, jobId, at } = line;
@@ -78,18 +78,18 @@ export class Journal {
     }
   }
 
-  private loadLines(): void {
+  private loadJournal(): void {
     if (!existsSync(this.path)) return;
     const bytes = readFileSync(this.path);
     // A crash during a write leaves an incomplete last line, which is dropped.
     const whole = bytes.lastIndexOf(10) + 1;
     if (whole < bytes.length) truncateSync(this.path, whole);
     for (const line of bytes.subarray(0, whole).toString().split('\n')) {
-      if (line) this.applyLine(JSON.parse(line) as Line);
+      if (line) this.applyJournalLine(JSON.parse(line) as Line);
     }
   }
 
-  private compactFile(now: number): void {
+  private compactJournal(now: number): void {
     const all = [...this.entries.values()];
     const retained = all.filter(
       (entry, index) => !entry.finished || index >= all.length - this.maxRetained || entry.at > now - retentionMs,

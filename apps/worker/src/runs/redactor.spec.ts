@@ -70,7 +70,7 @@ describe('Redaction', () => {
         ]) {
           const text = new Redactor([secret]).redactText(encoded);
           expect(text).toContain('[redacted]');
-          // Only characters that also encode neighbouring bytes remain.
+          // Of the secret's base64 text, only characters that also encode neighbouring bytes remain.
           expect(text.replace('[redacted]', '').replaceAll('\n', '').length).toBeLessThanOrEqual(whole.length - 46 + 4);
         }
       }),
@@ -88,12 +88,12 @@ describe('Redaction', () => {
 
   it('output is held back while its line is incomplete, or until a pause if its end may begin a secret', () => {
     const redactor = new Redactor(['secret-word']);
-    const take = (text: string, quiet: boolean) =>
+    const splitText = (text: string, quiet: boolean) =>
       splitIntoLines({ bytes: Buffer.from(text), skipping: false, final: false, quiet }, redactor);
-    expect(take('begun', true)).toEqual({ lines: [], consumed: 0, skipping: false });
-    expect(take('it ends with s\n', false).lines).toEqual([]);
-    expect(take('it ends with s\n', true).lines).toEqual(['it ends with s']);
-    expect(take('it ends with secret-\n', true).lines).toEqual([]);
+    expect(splitText('begun', true)).toEqual({ lines: [], consumed: 0, skipping: false });
+    expect(splitText('it ends with s\n', false).lines).toEqual([]);
+    expect(splitText('it ends with s\n', true).lines).toEqual(['it ends with s']);
+    expect(splitText('it ends with secret-\n', true).lines).toEqual([]);
   });
 
   it('an overlong line of output is cut at 16 KiB with a note instead of its rest', () => {

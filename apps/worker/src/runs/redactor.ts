@@ -32,7 +32,7 @@ export class Redactor {
     this.patterns = [...new Set([...secrets].flatMap(listSecretForms).map(encodeAsLatin1).map(removeBreaks))]
       .filter((pattern) => pattern.length >= shortestSecret)
       .sort((a, b) => b.length - a.length);
-    // With the lookahead, all of several overlapping secrets are found.
+    // The lookahead makes the expression find overlapping secrets too.
     const expression = `(?=(${buildFormsPattern(this.patterns)}))`;
     this.expression = this.patterns.length ? new RegExp(expression, 'g') : null;
   }
@@ -78,7 +78,7 @@ export class Redactor {
     return { spans, heldFrom: cut ? Math.min(cut.start, heldFrom) : heldFrom, heldLength: held };
   }
 
-  /** Returns the text from `start` to `end`, with the mark in place of each span. */
+  /** Returns the text from `start` to `end`, with the redaction mark in place of each span. */
   coverSpans(raw: string, spans: Span[], start: number, end: number): string {
     let text = '';
     let at = start;

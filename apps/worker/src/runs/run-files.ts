@@ -8,7 +8,7 @@ import { readPythonModule } from './python-module';
 export interface SourceFiles {
   script: string;
   inputs: Record<string, unknown>;
-  /** Further files, by their paths within the folder. */
+  /** Additional files, by their paths within the folder. */
   others?: Record<string, string>;
 }
 

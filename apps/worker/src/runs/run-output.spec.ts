@@ -21,47 +21,47 @@ describe('the output of a run', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const path = (file: string) => join(folder, file);
-  const print = (text: string) => appendFileSync(path('stdout.log'), text);
-  const report = (line: object) => appendFileSync(path('events.jsonl'), `${JSON.stringify(line)}\n`);
-  const read = () => output.readNewOutput(false, 1000);
-  const list = (stream: 'logs' | 'events') =>
+  const getPath = (file: string) => join(folder, file);
+  const appendStdout = (text: string) => appendFileSync(getPath('stdout.log'), text);
+  const appendEvent = (line: object) => appendFileSync(getPath('events.jsonl'), `${JSON.stringify(line)}\n`);
+  const readOutput = () => output.readNewOutput(false, 1000);
+  const listSpooledItems = (stream: 'logs' | 'events') =>
     spool
       .readNextEntries(stream, { items: 1000, bytes: 1_000_000 })
       .map(({ item }) => (item.kind === 'log' ? item.entry.message : item.kind));
 
   it('output that was read is not read again while its file does not grow', () => {
-    print('one\n');
-    report({ type: 'step_started', name: 'Sign in' });
-    expect(read()).toBe(true);
-    expect(read()).toBe(false);
-    const [logs, events] = [list('logs'), list('events')];
-    report({ type: 'step_started', name: 'Search' });
-    expect(read()).toBe(true);
-    expect(list('logs')).toEqual(logs);
-    expect(list('events')).toHaveLength(2 * events.length);
-    print('two\n');
-    expect(read()).toBe(true);
-    expect(list('logs')).toEqual(['one', 'two']);
-    expect(list('events')).toHaveLength(2 * events.length);
+    appendStdout('one\n');
+    appendEvent({ type: 'step_started', name: 'Sign in' });
+    expect(readOutput()).toBe(true);
+    expect(readOutput()).toBe(false);
+    const [logs, events] = [listSpooledItems('logs'), listSpooledItems('events')];
+    appendEvent({ type: 'step_started', name: 'Search' });
+    expect(readOutput()).toBe(true);
+    expect(listSpooledItems('logs')).toEqual(logs);
+    expect(listSpooledItems('events')).toHaveLength(2 * events.length);
+    appendStdout('two\n');
+    expect(readOutput()).toBe(true);
+    expect(listSpooledItems('logs')).toEqual(['one', 'two']);
+    expect(listSpooledItems('events')).toHaveLength(2 * events.length);
   });
 
   it('output is read from the beginning if its file is shorter than the position of the last read', () => {
-    print('a first line\n');
-    read();
-    truncateSync(path('stdout.log'), 0);
-    print('two\n');
-    expect(read()).toBe(true);
-    expect(list('logs')).toEqual(['a first line', 'two']);
+    appendStdout('a first line\n');
+    readOutput();
+    truncateSync(getPath('stdout.log'), 0);
+    appendStdout('two\n');
+    expect(readOutput()).toBe(true);
+    expect(listSpooledItems('logs')).toEqual(['a first line', 'two']);
   });
 
   it('the removal of the part that was read leaves an incomplete line, and moves the position to its start', () => {
-    print('one\ntw');
-    read();
+    appendStdout('one\ntw');
+    readOutput();
     output.removeReadPart();
     expect([output.countReadBytes(), output.countUnreadBytes()]).toEqual([0, 2]);
-    print('o\n');
-    read();
-    expect(list('logs')).toEqual(['one', 'two']);
+    appendStdout('o\n');
+    readOutput();
+    expect(listSpooledItems('logs')).toEqual(['one', 'two']);
   });
 });

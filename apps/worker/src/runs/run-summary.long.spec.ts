@@ -20,8 +20,9 @@ describe('A run’s summary', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const delivered = (jobId: string) => service.listAccepted(path).filter(({ text }) => text.includes(jobId));
-  const end = (jobId: string) => service.waitUntil('the end', () => service.findTerminalReport(jobId));
+  const listDeliveredSummaries = (jobId: string) =>
+    service.listAccepted(path).filter(({ text }) => text.includes(jobId));
+  const waitForRunEnd = (jobId: string) => service.waitUntil('the end', () => service.findTerminalReport(jobId));
 
   it('a run’s summary is sent before the run’s end, and retried even if the service has no summaries yet', async () => {
     const ways = [{ status: 503 }, 'hang up' as const, { status: 404, body: { code: 'not_found' } }, { status: 405 }];
@@ -30,9 +31,9 @@ describe('A run’s summary', () => {
       'import muster\nmuster.run_summary("b", claims=[{"claim_id": "c", "outcome": "failed"}])',
     );
     await service.pushCommand(run);
-    expect(await end(run.jobId)).toMatchObject({ status: 'completed' });
+    expect(await waitForRunEnd(run.jobId)).toMatchObject({ status: 'completed' });
     expect(ways).toEqual([]);
-    expect(delivered(run.jobId)).toHaveLength(1);
+    expect(listDeliveredSummaries(run.jobId)).toHaveLength(1);
     expect(service.requests.findIndex((request) => request.body?.status === 'completed')).toBeGreaterThan(
       service.requests.findLastIndex((request) => request.path === path),
     );
@@ -55,7 +56,7 @@ describe('A run’s summary', () => {
       'import muster\nmuster.run_summary("gone")\nmuster.run_summary("gone too")\nmuster.log("info", "on")',
     );
     await service.pushCommand(run);
-    expect(await end(run.jobId)).toMatchObject({
+    expect(await waitForRunEnd(run.jobId)).toMatchObject({
       status: 'completed',
       incomplete: ['gone', 'gone too'].map((batchId) => ({
         kind: 'run_summary',
@@ -81,9 +82,9 @@ describe('A run’s summary', () => {
     await worker.kill();
     service.interfere = () => undefined;
     await worker.start();
-    await end(run.jobId);
-    expect(delivered(run.jobId).map(({ body }) => [body.batchSummary.batchId, body.claimResults.length])).toEqual([
-      ['kept', 5000],
-    ]);
+    await waitForRunEnd(run.jobId);
+    expect(
+      listDeliveredSummaries(run.jobId).map(({ body }) => [body.batchSummary.batchId, body.claimResults.length]),
+    ).toEqual([['kept', 5000]]);
   });
 });

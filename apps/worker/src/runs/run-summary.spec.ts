@@ -18,7 +18,7 @@ describe('A run’s summary', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const end = (jobId: string) => service.waitUntil('the end', () => service.findTerminalReport(jobId));
+  const waitForRunEnd = (jobId: string) => service.waitUntil('the end', () => service.findTerminalReport(jobId));
 
   it('muster.run_summary() sends a summary in the service’s format, by default for the run’s own batch', async () => {
     const run = buildRunCommand(`
@@ -40,7 +40,7 @@ for wrong in ([{"claim_id": "x", "outcome": "done"}], [{"claim_id": "x", "outcom
 `);
     const { jobId } = run;
     await service.pushCommand(run);
-    expect(await end(jobId)).toMatchObject({ status: 'completed' });
+    expect(await waitForRunEnd(jobId)).toMatchObject({ status: 'completed' });
     expect(service.listAccepted(path).map(({ body }) => body)).toEqual([
       {
         batchSummary: {

@@ -80,7 +80,7 @@ describe('Checks of the muster module', () => {
     for (const [at, [taken, refused]] of outcomes.entries()) {
       const [call] = calls[at]!;
       const { items, invalid } = parseEvents([taken], createFirstState(jobId, '/run'), Date.now());
-      expect([call, invalid, items.flatMap(faultsOf)]).toEqual([call, [], []]);
+      expect([call, invalid, items.flatMap(listFaults)]).toEqual([call, [], []]);
       expect(refused).toMatch(/^muster(\.[a-z_]+)?: ./);
     }
   });
@@ -113,18 +113,18 @@ for code in (None, 0, 1, "portal down"):
 });
 
 /** Returns the validation errors with which the service would answer. */
-function faultsOf(item: Item): unknown[] {
+function listFaults(item: Item): unknown[] {
   const faults = new Faults();
-  const read = (type: new () => object, value: object): object =>
+  const readObjectFields = (type: new () => object, value: object): object =>
     readFields(type, value, { faults, path: '', unknown: 'ignore' });
-  if (item.kind === 'claims') for (const claim of item.claims) read(ClaimResult, claim);
-  if (item.kind === 'account') read(FailAccountBody, item.body);
-  if (item.kind === 'step') read(StepStatusBody, { jobId, ...item.body });
+  if (item.kind === 'claims') for (const claim of item.claims) readObjectFields(ClaimResult, claim);
+  if (item.kind === 'account') readObjectFields(FailAccountBody, item.body);
+  if (item.kind === 'step') readObjectFields(StepStatusBody, { jobId, ...item.body });
   if (item.kind === 'summary') {
     const { batchSummary, claimResults, stopEvents } = item.body as Record<string, object>;
-    read(RunSummaryBatch, batchSummary!);
-    for (const row of claimResults as object[]) read(RunSummaryClaim, row);
-    for (const row of stopEvents as object[]) read(RunSummaryStop, row);
+    readObjectFields(RunSummaryBatch, batchSummary!);
+    for (const row of claimResults as object[]) readObjectFields(RunSummaryClaim, row);
+    for (const row of stopEvents as object[]) readObjectFields(RunSummaryStop, row);
   }
   return faults.errors;
 }

@@ -43,12 +43,12 @@ describe('The end of a run', () => {
     await service.waitUntil('it is ready', () => service.listLogs(run.jobId).length);
     await service.waitUntil(
       'all of it runs',
-      () => findProcesses(run.commandId).length >= 3 && commandLinesOf(worker.folder).length,
+      () => findProcesses(run.commandId).length >= 3 && findNamelessProcesses(worker.folder).length,
     );
     return run;
   };
-  const nothingLeft = (run: { commandId: string }) =>
-    findProcesses(run.commandId).length === 0 && commandLinesOf(worker.folder).length === 0;
+  const haveAllProcessesEnded = (run: { commandId: string }) =>
+    findProcesses(run.commandId).length === 0 && findNamelessProcesses(worker.folder).length === 0;
 
   it('stop_job kills all processes, even those that ignore SIGTERM or have left the session', async () => {
     await worker.start();
@@ -57,7 +57,7 @@ describe('The end of a run', () => {
     expect(await service.pushCommand(stop)).toBe(202);
     const result = await service.waitUntil('the result', () => service.findResult(stop.commandId));
     expect(result).toEqual({ status: 'success', output: { remaining: 0 } });
-    expect(nothingLeft(run)).toBe(true);
+    expect(haveAllProcessesEnded(run)).toBe(true);
     expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
       status: 'cancelled',
       error: 'no longer wanted',
@@ -116,7 +116,7 @@ describe('The end of a run', () => {
     expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
       status: 'completed',
     });
-    expect(nothingLeft(run)).toBe(true);
+    expect(haveAllProcessesEnded(run)).toBe(true);
   });
 
   it('a snippet that has ended leaves no daemon processes', async () => {
@@ -126,7 +126,7 @@ describe('The end of a run', () => {
     await service.pushCommand(snippet);
     const result = await service.waitUntil('the result', () => service.findResult(snippet.commandId));
     expect(result).toEqual({ status: 'success', output: 'ready\n', exitCode: 0 });
-    expect(nothingLeft(snippet)).toBe(true);
+    expect(haveAllProcessesEnded(snippet)).toBe(true);
   });
 
   it('a run that exceeds its maximum runtime fails', async () => {
@@ -138,7 +138,7 @@ describe('The end of a run', () => {
       error: 'the run exceeded its maximum runtime of 300 ms',
       errorCode: 'execution_timeout',
     });
-    expect(nothingLeft(run)).toBe(true);
+    expect(haveAllProcessesEnded(run)).toBe(true);
   });
 
   it('a run fails with a specific error code if its process is killed or if Python is missing', async () => {
@@ -163,7 +163,7 @@ describe('The end of a run', () => {
     await worker.start();
     const run = await startStubborn();
     service.abandon.push(run.jobId);
-    await service.waitUntil('nothing is left', () => nothingLeft(run));
+    await service.waitUntil('nothing is left', () => haveAllProcessesEnded(run));
     await service.waitUntil(
       'it is forgotten',
       () => service.listAccepted('/api/agent/heartbeat').at(-1)!.body.runningJobIds.length === 0,
@@ -188,14 +188,14 @@ describe('The end of a run', () => {
     expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
       status: 'cancelled',
     });
-    expect(nothingLeft(run)).toBe(true);
+    expect(haveAllProcessesEnded(run)).toBe(true);
   });
 
   it('a worker that cannot reach the service ends its run, which it reports once the service answers', async () => {
     await worker.start({ MUSTER_FENCE_MS: '700' });
     const run = await startStubborn();
     service.interfere = () => 'hang up';
-    await service.waitUntil('nothing is left', () => nothingLeft(run));
+    await service.waitUntil('nothing is left', () => haveAllProcessesEnded(run));
     service.interfere = () => undefined;
     expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
       status: 'failed',
@@ -213,7 +213,7 @@ describe('The end of a run', () => {
       error: 'the worker was stopped',
       errorCode: 'worker_stopped',
     });
-    expect(nothingLeft(run)).toBe(true);
+    expect(haveAllProcessesEnded(run)).toBe(true);
   });
 
   it.each([
@@ -234,7 +234,7 @@ describe('The end of a run', () => {
     await service.waitUntil('its end', () => worker.child!.exitCode !== null);
     expect(worker.child!.exitCode).toBe(3);
     expect(service.findTerminalReport(run.jobId)).toMatchObject({ status: 'failed', error, errorCode });
-    expect(nothingLeft(run)).toBe(true);
+    expect(haveAllProcessesEnded(run)).toBe(true);
   });
 
   it('the worker and its run end when the worker’s lease file is no longer updated', async () => {
@@ -245,7 +245,7 @@ describe('The end of a run', () => {
     const run = await startStubborn();
     utimesSync(lease, new Date(Date.now() - 61_000), new Date(Date.now() - 61_000));
     await service.waitUntil('its end', () => worker.child!.exitCode !== null);
-    expect(nothingLeft(run)).toBe(true);
+    expect(haveAllProcessesEnded(run)).toBe(true);
     expect(service.findTerminalReport(run.jobId)).toMatchObject({ status: 'failed', errorCode: 'worker_stopped' });
     rmSync(folder, { recursive: true });
   });
@@ -260,11 +260,11 @@ describe('The end of a run', () => {
       code: 'execution_timeout',
       output: 'begun\nready\n',
     });
-    expect(nothingLeft(snippet)).toBe(true);
+    expect(haveAllProcessesEnded(snippet)).toBe(true);
   });
 });
 
 /** Returns the processes that have the mark in their command line. They have no mark in their environment. */
-function commandLinesOf(mark: string): number[] {
+function findNamelessProcesses(mark: string): number[] {
   return findProcesses('', `nameless-${mark}`);
 }

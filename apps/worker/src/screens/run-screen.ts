@@ -10,7 +10,7 @@ import { Screencast } from './screencast';
 
 /** File in which the script's runtime writes how to connect to its browser. */
 export const browserFile = 'browser.json';
-/** Time after which a browser that has ended is looked for again, because the script may have started another one. */
+/** Time after which a browser that has ended is searched for again, because the script may have started another one. */
 const retryMs = 1000;
 
 interface ScreenContext {
@@ -30,7 +30,7 @@ export class RunScreen {
   private isWatched = false;
   private screencast: Promise<Screencast> | null = null;
   private retry: NodeJS.Timeout | undefined;
-  /** Inputs are done one after the other: a click consists of several messages to the browser. */
+  /** Inputs are sent one after the other: a click consists of several messages to the browser. */
   private inputs: Promise<void> = Promise.resolve();
 
   constructor(
@@ -74,7 +74,7 @@ export class RunScreen {
   }
 
   private async takeInput(input: ScreenInput): Promise<void> {
-    // The service has checked this, too. The question may have ended since.
+    // The service has checked too that the question is open, but the question may have ended since.
     if (!this.context.allowsInput()) return;
     try {
       await (await this.openScreencast()).sendInput(input);
@@ -87,8 +87,8 @@ export class RunScreen {
     this.isWatched = watched;
     clearTimeout(this.retry);
     if (watched) {
-      // Another person may have joined, who needs an image even if the page does not change.
-      const opened: Promise<unknown> = this.screencast?.then((open) => open.refresh()) ?? this.openScreencast();
+      // Another person may have started to watch, who needs an image even if the page does not change.
+      const opened: Promise<unknown> = this.screencast?.then((open) => open.captureImage()) ?? this.openScreencast();
       opened.catch((error: unknown) => this.logFailure('could not show the browser of the run', error));
       return;
     }
@@ -103,12 +103,12 @@ export class RunScreen {
     if (this.screencast) return this.screencast;
     const opening = connectToBrowser(this.root, (frame) => this.sendFrame(frame));
     this.screencast = opening;
-    const forget = () => {
+    const forgetScreencast = () => {
       if (this.screencast !== opening) return;
       this.screencast = null;
       if (this.isWatched) this.retry = setTimeout(() => this.setWatched(this.isWatched), retryMs);
     };
-    opening.then((open) => open.onceClosed(forget), forget);
+    opening.then((open) => open.runOnceClosed(forgetScreencast), forgetScreencast);
     return opening;
   }
 

@@ -27,7 +27,7 @@ const keyCodes: Record<ScreenKey, { code: number; text?: string }> = {
 };
 
 /**
- * Blurs password fields, so that an image does not show how long a password is. It runs in a world of its own, in which
+ * Blurs password fields, so that an image does not show how long a password is. It runs in an isolated world, in which
  * the page's security policy and scripts have no effect on it.
  */
 const blurPasswords = `(() => {
@@ -41,8 +41,8 @@ const blurPasswords = `(() => {
 const worldName = 'muster-screen';
 
 /**
- * Takes images of the page that a run's browser shows, and sends input to that page. It has a connection of its own to
- * the browser, beside that of the script.
+ * Takes images of the page that a run's browser shows, and sends input to that page. It has a separate connection to
+ * the browser, in addition to the connection of the script.
  */
 export class Screencast {
   private count = 0;
@@ -50,7 +50,7 @@ export class Screencast {
   /** Tabs of the browser in the order in which they were opened; the last one is shown. */
   private readonly tabs: string[] = [];
   private shown: { targetId: string; sessionId: string } | null = null;
-  /** Tab that is shown or about to be. */
+  /** Tab that is shown or about to be shown. */
   private requested: string | null = null;
   private attaching: Promise<void> = Promise.resolve();
   private lastFrameAt = 0;
@@ -77,7 +77,7 @@ export class Screencast {
     }
   }
 
-  onceClosed(work: () => void): void {
+  runOnceClosed(work: () => void): void {
     this.socket.once('close', work);
   }
 
@@ -85,8 +85,8 @@ export class Screencast {
     this.socket.close();
   }
 
-  /** Takes an image, even if the page has not changed since the last one. Without a page there is none to take. */
-  async refresh(): Promise<void> {
+  /** Takes an image, even if the page has not changed since the last one. Takes none if the browser shows no page. */
+  async captureImage(): Promise<void> {
     await this.attaching;
     if (!this.shown) return;
     await this.callPage('Page.stopScreencast', {});
@@ -172,7 +172,7 @@ export class Screencast {
     await this.callPage('Page.startScreencast', { format: 'jpeg', quality: jpegQuality, ...size });
   }
 
-  /** Shows an image, and then asks for the next one: the browser takes none until the last one is acknowledged. */
+  /** Passes an image on, and then acknowledges it: the browser takes the next image only after that. */
   private async takeFrame({ data, metadata, sessionId: frameNumber }: Params, sessionId: string): Promise<void> {
     const { deviceWidth: width, deviceHeight: height } = metadata as { deviceWidth: number; deviceHeight: number };
     const waitMs = Math.max(0, this.lastFrameAt + frameMs - performance.now());

@@ -15,7 +15,7 @@ describe(`Stable code in a session’s browser${noChromium}`, () => {
     await session.stop();
     expect(session.service.faults).toEqual([]);
   });
-  const run = (code: string, more: object = {}) => session.attemptStep({ code, ...more });
+  const attemptCode = (code: string, more: object = {}) => session.attemptStep({ code, ...more });
 
   itOpens(
     'stable code repeats an attempt with another input and another design of the portal, without a model',
@@ -40,7 +40,7 @@ describe(`Stable code in a session’s browser${noChromium}`, () => {
       session.portal.design = 'second';
       await session.open('/login', { inputs: { CLAIM_ID: 'C-1005', AMOUNT: '99.00' } });
       await session.signIn();
-      const again = await run(code, { expect: { text: 'Claim C-1005 was received' } });
+      const again = await attemptCode(code, { expect: { text: 'Claim C-1005 was received' } });
       expect([again.outcome, again.error, again.submitted]).toEqual(['passed', null, true]);
       expect(again.extracted).toEqual({ amount: '128.00' });
       expect(session.portal.submitted).toEqual([
@@ -59,10 +59,10 @@ describe(`Stable code in a session’s browser${noChromium}`, () => {
       'muster.result({"sent": amount})',
     ].join('\n');
     const before = session.portal.submitted.length;
-    const stopped = await run(code, { maySubmit: false });
+    const stopped = await attemptCode(code, { maySubmit: false });
     expect(stopped).toMatchObject({ outcome: 'would_submit', at: 3, submitted: false });
     expect(session.portal.submitted.length).toBe(before);
-    const done = await run(code, { from: 3 });
+    const done = await attemptCode(code, { from: 3 });
     expect(done).toMatchObject({ outcome: 'passed', at: 5, submitted: true, extracted: { sent: '7.00' } });
     expect(session.portal.submitted.at(-1)).toMatchObject({ claim: 'C-1005', amount: '7.00' });
     expect(session.portal.submitted.length).toBe(before + 1);
@@ -87,7 +87,7 @@ describe(`Stable code in a session’s browser${noChromium}`, () => {
     ['a misspelled function', 'extrat(page, "#a", "a")', 'code', 'did you mean extract?'],
     ['an exit of the code itself', 'import sys\nsys.exit(1)', 'code', 'the code ended'],
   ])('a failed attempt of stable code reports %s', async (_, code, why, error) => {
-    const failed = await run(code);
+    const failed = await attemptCode(code);
     expect([failed.outcome, failed.why]).toEqual(['failed', why]);
     expect(failed.error).toContain(error);
     expect((await session.lookAtPage()).url).toContain('127.0.0.1');
@@ -106,13 +106,13 @@ describe(`Stable code in a session’s browser${noChromium}`, () => {
       'page.extract("aria/Amount", "amount")',
       'page.click(\'aria/Submit claim[role="button"]\')',
     ].join('\n');
-    const done = await run(code, { expect: { text: 'was received' } });
+    const done = await attemptCode(code, { expect: { text: 'was received' } });
     expect(done).toMatchObject({ outcome: 'passed', error: null, extracted: { amount: '8.00' } });
     expect(session.portal.submitted.at(-1)).toMatchObject({ amount: '8.00', payer: 'Cigna', urgent: 'on' });
   });
 
   itOpens('stable code can use a vault key only by its name, and cannot report the value of the key', async () => {
-    const attempt = await run(
+    const attempt = await attemptCode(
       'import os\nmuster.result({"env": dict(os.environ), "filled": 1})\npage.navigate("/profile")\nextract(page, ["aria/Note"], "note")',
     );
     expect(attempt.outcome).toBe('passed');

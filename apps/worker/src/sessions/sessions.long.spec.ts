@@ -199,7 +199,8 @@ describe(`The browser of a session${noChromium}`, () => {
       expect(session.worker.stderr).not.toContain(password);
       const picture = session.service.uploads.get(attempt.look.screenshotKey!)!;
       if (!findProgram('ffmpeg', process.env)) return;
-      // In the screenshot, one shade covers the heading, the sentence and the two halves of the password.
+      // In the screenshot, the heading, the sentence and the two halves of the password are covered by one shade of
+      // gray.
       const toGray = ['-v', 'error', '-i', '-', '-f', 'rawvideo', '-pix_fmt', 'gray', '-'];
       const pixels = execFileSync('ffmpeg', toGray, { input: picture, maxBuffer: 2 ** 24 });
       const shades = [40, 89, 123].flatMap((y) =>

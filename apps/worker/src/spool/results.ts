@@ -62,7 +62,7 @@ export class Results {
 
   private deliverResult(service: Service, commandId: string): Promise<void> {
     const { origin = {}, ...result } = readJson<StoredResult>(this.getPath(commandId)) ?? {};
-    return runWithOrigin(origin, () => this.postResult(service.withHeaders(origin), commandId, result));
+    return runWithOrigin(origin, () => this.postResult(service.copyWithHeaders(origin), commandId, result));
   }
 
   private async postResult(service: Service, commandId: string, result: Partial<Result>): Promise<void> {

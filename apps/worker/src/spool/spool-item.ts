@@ -35,7 +35,7 @@ export type Item =
   | { kind: 'account'; pool: string; body: FailedAccountReport }
   | { kind: 'summary'; body: Record<string, unknown> }
   | { kind: 'upload'; file: string; filename: string; screenshot: boolean }
-  /** Sent after all other items of the run. */
+  /** The run's final report, which is sent after all other items of the run. */
   | { kind: 'terminal'; body: LastReport };
 
 /** An item that the service will never receive, and why. */

@@ -144,7 +144,7 @@ export class FakeService {
     const response = await fetch(`${body.tunnelHostname}/commands`, {
       method: 'POST',
       body: text,
-      // A new connection, because the worker may close an idle connection just when it is used again.
+      // Opens a new connection, because the worker may close an idle connection just when it is used again.
       headers: {
         connection: 'close',
         ...(headers ?? { 'x-service-signature': signText(this.signingSecret, text, Date.now()) }),
@@ -184,12 +184,15 @@ export class FakeService {
     if (!this.apiKeys.includes(key)) return { status: this.refusals[key] ?? 401 };
     const commands = `/api/agents/${agentId}/commands`;
     if (path === '/api/agents/handshake') {
-      this.checkThat(body.agentId === agentId && typeof body.bootId === 'string' && body.workerVersion, 'handshake');
+      this.recordFaultUnless(
+        body.agentId === agentId && typeof body.bootId === 'string' && body.workerVersion,
+        'handshake',
+      );
       const { heartbeatSeconds, signingSecret } = this;
       return { status: 200, body: { agentId, organizationId, status: 'online', heartbeatSeconds, signingSecret } };
     }
     if (path === '/api/agent/heartbeat') {
-      this.checkThat(
+      this.recordFaultUnless(
         Array.isArray(body.runningJobIds) && body.vmState === 'running' && body.metrics.load1 >= 0,
         'heartbeat',
       );
@@ -200,7 +203,7 @@ export class FakeService {
     if (path === commands && method === 'GET') return { status: 200, body: { commands: this.pending } };
     if (path.startsWith(commands) && path.endsWith('/uploads')) return this.buildUploadUrls(body);
     if (path.startsWith(commands) && path.endsWith('/progress')) {
-      this.checkThat(body.done <= body.total && body.failed <= body.done, 'progress');
+      this.recordFaultUnless(body.done <= body.total && body.failed <= body.done, 'progress');
       return { status: 200, body: { accepted: true } };
     }
     if (path.startsWith(commands)) {
@@ -210,9 +213,10 @@ export class FakeService {
       return { status: 200, body: { accepted: true } };
     }
     if (path === '/api/job-logs') this.checkLogs(body);
-    else if (path === '/api/job-webhook') this.checkThat(typeof body.jobId === 'string' && body.seq > 0, 'job-webhook');
+    else if (path === '/api/job-webhook')
+      this.recordFaultUnless(typeof body.jobId === 'string' && body.seq > 0, 'job-webhook');
     else if (path.endsWith('/step-status')) {
-      this.checkThat(
+      this.recordFaultUnless(
         body.stepOrder > 0 && body.seq > 0 && ['running', 'passed', 'failed'].includes(body.status),
         'step',
       );
@@ -220,7 +224,7 @@ export class FakeService {
       const signed = `${path.split('/')[3]}.${text}`;
       const header = String(headers['x-service-signature']);
       if (!verifySignature(this.signingSecret, header, signed, Date.now())) return { status: 401 };
-      this.checkThat(body.claimResults.length >= 1 && body.claimResults.length <= 100, 'claims');
+      this.recordFaultUnless(body.claimResults.length >= 1 && body.claimResults.length <= 100, 'claims');
     } else if (path.endsWith('/uploads')) {
       const key = randomUUID();
       const answer = { key, uploadUrl: `${this.url}/store/${key}`, method: 'PUT', headers: { 'content-type': 'x/y' } };
@@ -231,7 +235,10 @@ export class FakeService {
       return file ? { status: 200, body: { downloadUrl: `${this.url}${file}`, digest } } : { status: 404 };
     } else if (path === '/api/pilot/run-summary') {
       const { batchSummary, claimResults, stopEvents } = body;
-      this.checkThat(batchSummary.batchId && Array.isArray(claimResults) && Array.isArray(stopEvents), 'run summary');
+      this.recordFaultUnless(
+        batchSummary.batchId && Array.isArray(claimResults) && Array.isArray(stopEvents),
+        'run summary',
+      );
       return { status: 201, body: { success: true, batchId: batchSummary.batchId } };
     } else return { status: 404 };
     return { status: 200, body: { accepted: true } };
@@ -239,9 +246,9 @@ export class FakeService {
 
   /** Returns upload URLs for the files of an imaging command, by their names in the command. */
   private buildUploadUrls({ objects }: Json): Reply {
-    this.checkThat(objects.length >= 1 && objects.length <= 100, 'size of uploads');
+    this.recordFaultUnless(objects.length >= 1 && objects.length <= 100, 'size of uploads');
     const uploads = (objects as Json[]).map(({ name, ordinal, size }) => {
-      this.checkThat(size > 0, 'size of an upload');
+      this.recordFaultUnless(size > 0, 'size of an upload');
       const key = `${ordinal ?? 'all'}-${name}`;
       const uploadUrl = `${this.url}/store/${key}`;
       return { name, ordinal, key, uploadUrl, method: 'PUT', headers: { 'content-type': 'image/jpeg' } };
@@ -251,20 +258,20 @@ export class FakeService {
 
   private checkLogs(body: Json): void {
     const logs = body.logs as Json[];
-    this.checkThat(
+    this.recordFaultUnless(
       logs.length >= 1 && logs.length <= 1000 && JSON.stringify(body).length <= 1024 * 1024,
       'size of logs',
     );
     for (const log of logs) {
       const right = isObject(log) && Number.isInteger(log.timestamp) && typeof log.message === 'string' && log.message;
-      this.checkThat(
+      this.recordFaultUnless(
         right && ['debug', 'info', 'warn', 'error'].includes(String(log.level)),
         `log ${JSON.stringify(log)}`,
       );
     }
   }
 
-  private checkThat(right: unknown, subject: string): void {
+  private recordFaultUnless(right: unknown, subject: string): void {
     if (!right) this.faults.push(subject);
   }
 }

@@ -66,7 +66,7 @@ export class WorkerHarness {
       try {
         return readFileSync(path, 'latin1');
       } catch {
-        // The file has just been delivered and removed.
+        // The file was delivered and removed after the folder was listed.
         return '';
       }
     };

@@ -18,8 +18,8 @@ describe('Unzipping', () => {
   });
   afterEach(() => rmSync(around, { recursive: true }));
 
-  const everything = () => readdirSync(around, { recursive: true }).sort();
-  const reasonOf = (zip: Buffer, zipLimits = limits) =>
+  const listFilesAround = () => readdirSync(around, { recursive: true }).sort();
+  const readRefusalReason = (zip: Buffer, zipLimits = limits) =>
     unzipToFolder(zip, folder, zipLimits).then(
       () => 'taken',
       (error: Error) => error.message.split(':')[0],
@@ -96,9 +96,9 @@ describe('Unzipping', () => {
     ['is too large', 'too_large', [{ name: 'x', content: 'x'.repeat(1001) }]],
   ];
   it.each(bad)('a zip with an entry that %s is refused (%s) before anything is written', async (_, reason, files) => {
-    const before = everything();
-    expect(await reasonOf(makeZip([{ name: 'first', content: '1' }, ...files]))).toBe(reason);
-    expect(everything()).toEqual(before);
+    const before = listFilesAround();
+    expect(await readRefusalReason(makeZip([{ name: 'first', content: '1' }, ...files]))).toBe(reason);
+    expect(listFilesAround()).toEqual(before);
   });
 
   it('an entry that is larger or smaller than declared is refused, for small and large files', async () => {
@@ -110,16 +110,16 @@ describe('Unzipping', () => {
       [2_000_000, 2_000_001],
     ]) {
       const zip = makeZip([{ name: 'x', content: 'x'.repeat(length!), claimedSize: size }]);
-      expect([await reasonOf(zip, more), length, size]).toEqual(['size_mismatch', length, size]);
+      expect([await readRefusalReason(zip, more), length, size]).toEqual(['size_mismatch', length, size]);
       rmSync(join(folder, 'x'), { force: true });
     }
   });
 
   it('a zip with a compression ratio that is too high is refused, unless the zip is small', async () => {
-    const dense = (bytes: number) => makeZip([{ name: 'x', content: ' '.repeat(bytes) }]);
+    const makeDenseZip = (bytes: number) => makeZip([{ name: 'x', content: ' '.repeat(bytes) }]);
     const ratioLimits = { bytes: 100_000_000, entries: 3, ratio: 100 };
-    expect(await reasonOf(dense(11_000_000), ratioLimits)).toBe('ratio');
-    expect(await reasonOf(dense(10_000_000), ratioLimits)).toBe('taken');
+    expect(await readRefusalReason(makeDenseZip(11_000_000), ratioLimits)).toBe('ratio');
+    expect(await readRefusalReason(makeDenseZip(10_000_000), ratioLimits)).toBe('taken');
   });
 
   it('a zip is refused if entries share bytes or if an entry’s own header has another name', async () => {
@@ -128,33 +128,33 @@ describe('Unzipping', () => {
     const shared = Buffer.from(zip);
     shared.writeUInt32LE(0, second + 42);
     shared.write('one', second + 46);
-    expect(await reasonOf(shared)).toBe('duplicate_path');
+    expect(await readRefusalReason(shared)).toBe('duplicate_path');
     const renamed = Buffer.from(zip);
     renamed.write('six', second + 46);
-    expect(await reasonOf(renamed)).toBe('bad_name');
+    expect(await readRefusalReason(renamed)).toBe('bad_name');
     const overlapping = Buffer.from(zip);
     // The bytes of the first entry overlap the second entry.
     overlapping.writeUInt32LE(10, zip.indexOf('PK\x01\x02') + 20);
-    expect(await reasonOf(overlapping)).toBe('size_mismatch');
+    expect(await readRefusalReason(overlapping)).toBe('size_mismatch');
   });
 
   it('a file that is damaged, truncated, encrypted or not a zip is refused', async () => {
     const right = makeZip([{ name: 'x', content: 'some content here' }]);
-    const changed = (at: number, value: number) => {
+    const changeByte = (at: number, value: number) => {
       const bytes = Buffer.from(right);
       bytes[at] = value;
       return bytes;
     };
     const row = right.indexOf('PK\x01\x02');
-    expect(await reasonOf(Buffer.from('no zip'))).toBe('not_a_zip');
-    expect(await reasonOf(Buffer.alloc(0))).toBe('not_a_zip');
-    expect(await reasonOf(right.subarray(0, -1))).toBe('truncated');
-    expect(await reasonOf(right.subarray(10))).toBe('truncated');
-    expect(await reasonOf(Buffer.concat([right, Buffer.from('more')]))).toBe('truncated');
-    expect(await reasonOf(changed(row + 8, 1))).toBe('encrypted');
-    expect(await reasonOf(changed(row + 16, right[row + 16]! ^ 0xff))).toBe('digest_mismatch');
-    expect(await reasonOf(changed(31, 0xff))).toBe('truncated');
-    expect(everything()).toEqual(['a', 'a/target']);
+    expect(await readRefusalReason(Buffer.from('no zip'))).toBe('not_a_zip');
+    expect(await readRefusalReason(Buffer.alloc(0))).toBe('not_a_zip');
+    expect(await readRefusalReason(right.subarray(0, -1))).toBe('truncated');
+    expect(await readRefusalReason(right.subarray(10))).toBe('truncated');
+    expect(await readRefusalReason(Buffer.concat([right, Buffer.from('more')]))).toBe('truncated');
+    expect(await readRefusalReason(changeByte(row + 8, 1))).toBe('encrypted');
+    expect(await readRefusalReason(changeByte(row + 16, right[row + 16]! ^ 0xff))).toBe('digest_mismatch');
+    expect(await readRefusalReason(changeByte(31, 0xff))).toBe('truncated');
+    expect(listFilesAround()).toEqual(['a', 'a/target']);
   });
 
   it('unzip reads zips that Python writes, including the ZIP64 form of a stream', async () => {

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 it('a page of the configured origin can send a preflight, put to a presigned URL, and read the etag', async () => {
-  const client = fixture.client({ requestChecksumCalculation: 'WHEN_REQUIRED' });
+  const client = fixture.createClient({ requestChecksumCalculation: 'WHEN_REQUIRED' });
   const url = await getSignedUrl(client, new PutObjectCommand({ Bucket: BUCKET, Key: 'from a browser' }));
   const preflight = await fetch(url, {
     method: 'OPTIONS',
@@ -34,7 +34,7 @@ it('a page of the configured origin can send a preflight, put to a presigned URL
 });
 
 it('a page of the configured origin can read an error response of the object store', async () => {
-  const answer = await ask({ method: 'GET', headers: { origin: ORIGIN } });
+  const answer = await sendRequest({ method: 'GET', headers: { origin: ORIGIN } });
   expect(answer).toMatchObject({ status: 403, code: 'AccessDenied' });
   expect(answer.headers['access-control-allow-origin']).toBe(ORIGIN);
 });
@@ -47,11 +47,14 @@ it.each([
   ['another method', { origin: ORIGIN, 'access-control-request-method': 'DELETE' }],
   ['no method', { origin: ORIGIN }],
 ])('the object store refuses a preflight with %s', async (_, headers: Record<string, string>) => {
-  await expect(ask({ method: 'OPTIONS', headers })).resolves.toMatchObject({ status: 403, code: 'AccessForbidden' });
+  await expect(sendRequest({ method: 'OPTIONS', headers })).resolves.toMatchObject({
+    status: 403,
+    code: 'AccessForbidden',
+  });
 });
 
 it('a page of another origin cannot read responses of the object store', async () => {
-  const answer = await ask({ method: 'GET', headers: { origin: 'http://localhost:4201' } });
+  const answer = await sendRequest({ method: 'GET', headers: { origin: 'http://localhost:4201' } });
   expect(answer.headers['access-control-allow-origin']).toBeUndefined();
 });
 
@@ -69,6 +72,6 @@ it('the object store allows no origin by default', async () => {
   await other.close();
 });
 
-function ask({ method, headers }: { method: string; headers: Record<string, string> }) {
+function sendRequest({ method, headers }: { method: string; headers: Record<string, string> }) {
   return sendRawRequest({ endpoint: fixture.store.endpoint, method, path: `/${BUCKET}/key`, headers });
 }

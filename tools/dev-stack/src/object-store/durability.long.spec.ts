@@ -25,7 +25,7 @@ let s3: S3Client;
 
 beforeEach(async () => {
   fixture = await startFixture();
-  s3 = fixture.client();
+  s3 = fixture.createClient();
 });
 
 afterEach(() => fixture.close());
@@ -35,18 +35,18 @@ it('the object store retains objects and their headers across a restart', async 
   await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'kept', Body: 'whole', ...headers }));
   await fixture.store.stop();
   const again = await startFixture({ dataDir: fixture.dataDir });
-  const got = await again.client().send(new GetObjectCommand({ Bucket: BUCKET, Key: 'kept' }));
+  const got = await again.createClient().send(new GetObjectCommand({ Bucket: BUCKET, Key: 'kept' }));
   expect(got).toMatchObject(headers);
   await expect(got.Body?.transformToString()).resolves.toBe('whole');
-  const { Contents } = await again.client().send(new ListObjectsV2Command({ Bucket: BUCKET }));
+  const { Contents } = await again.createClient().send(new ListObjectsV2Command({ Bucket: BUCKET }));
   expect(Contents).toMatchObject([{ Key: 'kept', Size: 5, LastModified: got.LastModified }]);
   await again.close();
 });
 
 it('the object store serves the old object after a crash during an overwrite, and removes the temporary file', async () => {
-  await put('overwritten', 'old');
+  await putObject('overwritten', 'old');
   const upload = startUpload('overwritten', { bytes: 2 * MIB, send: MIB });
-  await waitUntil(async () => (await tempBytes()) >= MIB / 2);
+  await waitUntil(async () => (await sumTempBytes()) >= MIB / 2);
   // The files that a crash at this moment would leave.
   const crashed = await mkdtemp(join(tmpdir(), 'object-store-crash-'));
   await cp(fixture.dataDir, crashed, { recursive: true });
@@ -54,19 +54,19 @@ it('the object store serves the old object after a crash during an overwrite, an
   await expect(listFilesBelow(join(crashed, 'temp'))).resolves.toHaveLength(1);
 
   const again = await startFixture({ dataDir: crashed });
-  const got = await again.client().send(new GetObjectCommand({ Bucket: BUCKET, Key: 'overwritten' }));
+  const got = await again.createClient().send(new GetObjectCommand({ Bucket: BUCKET, Key: 'overwritten' }));
   await expect(got.Body?.transformToString()).resolves.toBe('old');
   await expect(listFilesBelow(join(crashed, 'temp'))).resolves.toEqual([]);
   await again.close();
 });
 
 it('the object store drops an upload whose client goes away', async () => {
-  await put('dropped', 'old');
+  await putObject('dropped', 'old');
   const upload = startUpload('dropped', { bytes: 2 * MIB, send: MIB });
-  await waitUntil(async () => (await tempBytes()) > 0);
+  await waitUntil(async () => (await sumTempBytes()) > 0);
   upload.destroy();
-  await waitUntil(async () => (await tempFiles()).length === 0);
-  await expect(read('dropped')).resolves.toBe('old');
+  await waitUntil(async () => (await listTempFiles()).length === 0);
+  await expect(readObject('dropped')).resolves.toBe('old');
 });
 
 it('the object store keeps serving a connection after it rejected an unfinished upload on it', async () => {
@@ -80,18 +80,18 @@ it('the object store keeps serving a connection after it rejected an unfinished 
   // The request is written by hand, because Node's client closes a connection that was answered before everything was
   // sent.
   const socket = connect(fixture.store.port, '127.0.0.1');
-  for (const each of [refused, next]) socket.write(headOf(each) + (each.body ?? ''));
+  for (const each of [refused, next]) socket.write(buildRequestHead(each) + (each.body ?? ''));
   let answers = '';
   for await (const piece of socket.setEncoding('latin1')) {
     answers += piece;
-    if (statuses(answers).length === 2) break;
+    if (parseStatuses(answers).length === 2) break;
   }
-  expect(statuses(answers)).toEqual(['501', '200']);
+  expect(parseStatuses(answers)).toEqual(['501', '200']);
 });
 
-const statuses = (answers: string) => Array.from(answers.matchAll(/HTTP\/1\.1 (\d{3})/g), ([, status]) => status);
+const parseStatuses = (answers: string) => Array.from(answers.matchAll(/HTTP\/1\.1 (\d{3})/g), ([, status]) => status);
 
-function headOf({ method, path, headers }: RawRequest): string {
+function buildRequestHead({ method, path, headers }: RawRequest): string {
   const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`);
   return [`${method} ${path} HTTP/1.1`, ...lines, '', ''].join('\r\n');
 }
@@ -102,26 +102,26 @@ it('the object store sends a reader one complete version while the object is ove
   const response = await openGet('read');
   response.pause();
   await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'read', Body: second }));
-  await expect(hashOf(response)).resolves.toBe(sha256Hex(first));
-  await expect(hashOf(await openGet('read'))).resolves.toBe(sha256Hex(second));
+  await expect(hashResponse(response)).resolves.toBe(sha256Hex(first));
+  await expect(hashResponse(await openGet('read'))).resolves.toBe(sha256Hex(second));
 });
 
 it('the object store stores one complete version when many requests write the same key', async () => {
   const bodies = Array.from({ length: 10 }, () => randomBytes(MIB / 4));
   await Promise.all(bodies.map((Body) => s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'many', Body }))));
-  const stored = await hashOf(await openGet('many'));
+  const stored = await hashResponse(await openGet('many'));
   expect(bodies.map((body) => sha256Hex(body))).toContain(stored);
   await expect(listFilesBelow(join(fixture.dataDir, 'buckets'))).resolves.toHaveLength(1);
 });
 
 it('the object store skips a damaged file and serves the other objects', async () => {
-  await put('good', 'x');
-  await put('bad', 'x');
+  await putObject('good', 'x');
+  await putObject('bad', 'x');
   await fixture.store.stop();
   const name = createHash('sha256').update('bad').digest('hex');
   await writeFile(join(fixture.dataDir, 'buckets', BUCKET, name), 'not an object');
   const again = await startFixture({ dataDir: fixture.dataDir });
-  const { Contents } = await again.client().send(new ListObjectsV2Command({ Bucket: BUCKET }));
+  const { Contents } = await again.createClient().send(new ListObjectsV2Command({ Bucket: BUCKET }));
   expect(Contents).toMatchObject([{ Key: 'good' }]);
   expect(again.log).toEqual([expect.stringContaining('skipped while building the index')]);
   await again.close();
@@ -133,17 +133,17 @@ it('the object store streams 64 MiB in and out without holding them in memory', 
   const expected = createHash('sha256');
   const before = process.memoryUsage().rss;
   let peak = before;
-  async function* pieces() {
+  async function* generatePieces() {
     for (let sent = 0; sent < total; sent += piece.length) {
       // The first half must be on disk before the second half is generated.
-      if (sent === total / 2) await waitUntil(async () => (await tempBytes()) > total / 4);
+      if (sent === total / 2) await waitUntil(async () => (await sumTempBytes()) > total / 4);
       peak = Math.max(peak, process.memoryUsage().rss);
       expected.update(piece);
       yield piece;
     }
   }
   await s3.send(
-    new PutObjectCommand({ Bucket: BUCKET, Key: 'large', Body: Readable.from(pieces()), ContentLength: total }),
+    new PutObjectCommand({ Bucket: BUCKET, Key: 'large', Body: Readable.from(generatePieces()), ContentLength: total }),
   );
   const actual = createHash('sha256');
   for await (const chunk of await openGet('large')) {
@@ -169,7 +169,7 @@ describe('stop', () => {
 
   it('the object store lets a request in progress finish when it stops', async () => {
     const upload = startUpload('finishing', { bytes: 2 * MIB, send: MIB });
-    await waitUntil(async () => (await tempBytes()) > 0);
+    await waitUntil(async () => (await sumTempBytes()) > 0);
     const answered = new Promise<IncomingMessage>((resolve) => upload.on('response', resolve));
     const stopped = fixture.store.stop();
     upload.end(Buffer.alloc(MIB));
@@ -179,7 +179,7 @@ describe('stop', () => {
 
   it('the object store aborts a request that does not end when it stops, and removes its temporary file', async () => {
     const upload = startUpload('endless', { bytes: 2 * MIB, send: MIB });
-    await waitUntil(async () => (await tempBytes()) > 0);
+    await waitUntil(async () => (await sumTempBytes()) > 0);
     const silent = connect(fixture.store.port, '127.0.0.1');
     silent.on('error', () => {});
     await fixture.store.stop();
@@ -189,11 +189,11 @@ describe('stop', () => {
   });
 });
 
-function put(Key: string, Body: string) {
+function putObject(Key: string, Body: string) {
   return s3.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body }));
 }
 
-async function read(Key: string): Promise<string | undefined> {
+async function readObject(Key: string): Promise<string | undefined> {
   const { Body } = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key }));
   return Body?.transformToString();
 }
@@ -220,19 +220,19 @@ function openGet(key: string): Promise<IncomingMessage> {
   });
 }
 
-async function hashOf(response: IncomingMessage): Promise<string> {
+async function hashResponse(response: IncomingMessage): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of response) hash.update(chunk as Buffer);
   return hash.digest('hex');
 }
 
-function tempFiles(): Promise<string[]> {
+function listTempFiles(): Promise<string[]> {
   return readdir(join(fixture.dataDir, 'temp'));
 }
 
-async function tempBytes(): Promise<number> {
+async function sumTempBytes(): Promise<number> {
   const sizes = await Promise.all(
-    (await tempFiles()).map(async (name) => (await stat(join(fixture.dataDir, 'temp', name))).size),
+    (await listTempFiles()).map(async (name) => (await stat(join(fixture.dataDir, 'temp', name))).size),
   );
   return sizes.reduce((sum, size) => sum + size, 0);
 }

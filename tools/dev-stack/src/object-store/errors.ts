@@ -25,7 +25,7 @@ const ERRORS = {
     status: 501,
     message: 'A header or parameter you provided implies functionality that is not implemented',
   },
-  // Not an error code of S3. Other object stores use it.
+  // S3 does not have this error code, but other object stores use it.
   StorageFull: { status: 507, message: 'The storage has no space left.' },
   PreconditionFailed: { status: 412, message: 'At least one of the pre-conditions you specified did not hold' },
   RequestTimeTooSkewed: {

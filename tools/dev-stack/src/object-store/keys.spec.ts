@@ -69,7 +69,7 @@ beforeEach(async () => {
   // The data folder has a separate parent, so that a file outside the data folder would be found.
   parent = await mkdtemp(join(tmpdir(), 'object-store-keys-'));
   fixture = await startFixture({ dataDir: join(parent, 'data') });
-  s3 = fixture.client();
+  s3 = fixture.createClient();
 });
 
 afterEach(async () => {
@@ -79,15 +79,15 @@ afterEach(async () => {
 
 it('the object store distinguishes unusual keys in put, list, get and delete', async () => {
   for (const Key of ODD_KEYS) await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body: `body of ${Key}` }));
-  await expect(listedKeys()).resolves.toEqual(inUtf8Order(ODD_KEYS));
+  await expect(listKeys()).resolves.toEqual(sortInUtf8Order(ODD_KEYS));
   for (const Key of ODD_KEYS) {
     const { Body } = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key }));
     await expect(Body?.transformToString()).resolves.toBe(`body of ${Key}`);
   }
-  await expect(strayFiles()).resolves.toEqual([]);
+  await expect(findStrayFiles()).resolves.toEqual([]);
   const [deleted, ...remaining] = ODD_KEYS;
   await s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: deleted }));
-  await expect(listedKeys()).resolves.toEqual(inUtf8Order(remaining));
+  await expect(listKeys()).resolves.toEqual(sortInUtf8Order(remaining));
 });
 
 it('the object store refuses a key of more than 1024 bytes', async () => {
@@ -115,9 +115,9 @@ it.each([
     signRawRequest({ endpoint: fixture.store.endpoint, method: 'PUT', path, body: 'x' }),
   );
   expect(answer.status).toBe(200);
-  await expect(listedKeys()).resolves.toEqual([key]);
-  await expect(listedKeys(OTHER_BUCKET)).resolves.toEqual([]);
-  await expect(strayFiles()).resolves.toEqual([]);
+  await expect(listKeys()).resolves.toEqual([key]);
+  await expect(listKeys(OTHER_BUCKET)).resolves.toEqual([]);
+  await expect(findStrayFiles()).resolves.toEqual([]);
 });
 
 it.each([
@@ -163,17 +163,17 @@ it.each([
   await expect(listFilesBelow(parent)).resolves.toEqual([]);
 });
 
-async function listedKeys(Bucket = BUCKET): Promise<string[]> {
+async function listKeys(Bucket = BUCKET): Promise<string[]> {
   const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket }));
   return Contents.map(({ Key }) => Key ?? '');
 }
 
-function inUtf8Order(keys: string[]): string[] {
+function sortInUtf8Order(keys: string[]): string[] {
   return [...keys].sort((left, right) => Buffer.compare(Buffer.from(left), Buffer.from(right)));
 }
 
 /** Files in or next to the data folder that are not object files of this bucket. */
-async function strayFiles(): Promise<string[]> {
+async function findStrayFiles(): Promise<string[]> {
   const files = await listFilesBelow(parent);
   expect(files.length).toBeGreaterThan(0);
   return files.filter((path) => !new RegExp(`^data/buckets/${BUCKET}/[0-9a-f]{64}$`).test(path));

@@ -23,7 +23,7 @@ export interface Fixture {
   store: ObjectStore;
   dataDir: string;
   log: string[];
-  client(config?: S3ClientConfig): S3Client;
+  createClient(config?: S3ClientConfig): S3Client;
   close(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export async function startFixture(options: Partial<ObjectStoreOptions> = {}): P
     store,
     dataDir,
     log,
-    client(config = {}) {
+    createClient(config = {}) {
       const client = new S3Client({
         endpoint: store.endpoint,
         region: 'us-east-1',
@@ -72,7 +72,7 @@ const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 export interface RawRequest {
   endpoint: string;
   method: string;
-  /** Sent unchanged. Client libraries would normalize the path. */
+  /** Path that is sent unchanged; client libraries would normalize it. */
   path: string;
   headers?: Record<string, string>;
   body?: string | Buffer;

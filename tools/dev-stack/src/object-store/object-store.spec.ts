@@ -28,7 +28,7 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz';
 
 beforeAll(async () => {
   fixture = await startFixture();
-  s3 = fixture.client();
+  s3 = fixture.createClient();
 });
 
 afterAll(() => fixture.close());
@@ -70,7 +70,7 @@ describe('put, get, head and delete', () => {
   });
 
   it('the object store stores an empty object', async () => {
-    await put('empty', '');
+    await putObject('empty', '');
     const got = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'empty' }));
     expect(got).toMatchObject({ ContentLength: 0, ContentType: 'application/octet-stream' });
     await expect(got.Body?.transformToString()).resolves.toBe('');
@@ -78,18 +78,18 @@ describe('put, get, head and delete', () => {
 
   it('the object store replaces an object completely, including its headers', async () => {
     await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'replaced', Body: 'old', Metadata: { a: '1' } }));
-    await put('replaced', 'newer');
+    await putObject('replaced', 'newer');
     const got = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'replaced' }));
     expect(got.Metadata).toEqual({});
     await expect(got.Body?.transformToString()).resolves.toBe('newer');
   });
 
   it('the object store deletes an object, and succeeds if it is already deleted', async () => {
-    await put('deleted', 'x');
+    await putObject('deleted', 'x');
     for (let time = 0; time < 2; time += 1) {
       const answer = await s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'deleted' }));
       expect(answer.$metadata.httpStatusCode).toBe(204);
-      await expect(exists('deleted')).resolves.toBe(false);
+      await expect(objectExists('deleted')).resolves.toBe(false);
     }
   });
 
@@ -107,9 +107,9 @@ describe('put, get, head and delete', () => {
         status: 404,
       });
     }
-    const head = await raw({ method: 'HEAD', path: `/${BUCKET}/none` });
+    const head = await sendSignedRequest({ method: 'HEAD', path: `/${BUCKET}/none` });
     expect(head).toMatchObject({ status: 404, body: '' });
-    const get = await raw({ method: 'GET', path: `/${BUCKET}/none` });
+    const get = await sendSignedRequest({ method: 'GET', path: `/${BUCKET}/none` });
     expect(get.headers['content-type']).toBe('application/xml');
     expect(get.body).toContain(`<RequestId>${String(get.headers['x-amz-request-id'])}</RequestId>`);
   });
@@ -122,10 +122,10 @@ describe('bodies', () => {
     ['a checksum', { 'x-amz-checksum-crc32': 'AAAAAA==' }, 'NotImplemented'],
     ['a chunked body', { 'x-amz-decoded-content-length': '3' }, 'NotImplemented'],
   ])('the object store refuses %s and retains the old object', async (_, headers: Record<string, string>, code) => {
-    await put('checked', 'old');
-    const answer = await raw({ method: 'PUT', path: `/${BUCKET}/checked`, headers, body: 'new' });
+    await putObject('checked', 'old');
+    const answer = await sendSignedRequest({ method: 'PUT', path: `/${BUCKET}/checked`, headers, body: 'new' });
     expect(answer.code).toBe(code);
-    await expect(read('checked')).resolves.toBe('old');
+    await expect(readObject('checked')).resolves.toBe('old');
     await expect(listFilesBelow(`${fixture.dataDir}/temp`)).resolves.toEqual([]);
   });
 
@@ -138,17 +138,17 @@ describe('bodies', () => {
     });
     const answer = await sendRawRequest({ ...signed, body: 'now' });
     expect(answer).toMatchObject({ status: 400, code: 'XAmzContentSHA256Mismatch' });
-    await expect(exists('hashed')).resolves.toBe(false);
+    await expect(objectExists('hashed')).resolves.toBe(false);
   });
 
   it('the object store refuses a body in a request that must not have one', async () => {
-    const answer = await raw({ method: 'DELETE', path: `/${BUCKET}/whole.txt`, body: 'surprise' });
+    const answer = await sendSignedRequest({ method: 'DELETE', path: `/${BUCKET}/whole.txt`, body: 'surprise' });
     expect(answer).toMatchObject({ status: 400, code: 'UnexpectedContent' });
   });
 });
 
 describe('ranges', () => {
-  beforeAll(() => put('range', ALPHABET));
+  beforeAll(() => putObject('range', ALPHABET));
 
   it.each([
     ['bytes=0-0', 'a', 'bytes 0-0/26'],
@@ -178,21 +178,23 @@ describe('ranges', () => {
   it.each([['bytes=0-1,4-5'], ['bytes=5-3'], ['lines=1-2'], ['bytes=-'], ['bytes=a-b']])(
     'the object store returns the whole object for the range %s, as S3 does',
     async (range) => {
-      const answer = await raw({ method: 'GET', path: `/${BUCKET}/range`, headers: { range } });
+      const answer = await sendSignedRequest({ method: 'GET', path: `/${BUCKET}/range`, headers: { range } });
       expect(answer).toMatchObject({ status: 200, body: ALPHABET });
     },
   );
 
   it('the object store returns the whole object if If-Range does not match', async () => {
     const headers = { range: 'bytes=3-5', 'if-range': '"another"' };
-    await expect(raw({ method: 'GET', path: `/${BUCKET}/range`, headers })).resolves.toMatchObject({ status: 200 });
+    await expect(sendSignedRequest({ method: 'GET', path: `/${BUCKET}/range`, headers })).resolves.toMatchObject({
+      status: 200,
+    });
   });
 });
 
 describe('conditions', () => {
   const etag = `"${createHash('md5').update('x').digest('hex')}"`;
   const [past, future] = [new Date(Date.now() - 60_000), new Date(Date.now() + 60_000)];
-  beforeEach(() => put('condition', 'x'));
+  beforeEach(() => putObject('condition', 'x'));
 
   it.each([
     ['a read with If-Match and the etag of the object succeeds', { IfMatch: etag }, 200],
@@ -217,7 +219,7 @@ describe('conditions', () => {
     await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'condition', Body: 'y', IfMatch: etag }));
     const again = s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'condition', Body: 'z', IfMatch: etag }));
     await expect(captureRefusal(again)).resolves.toEqual({ name: 'PreconditionFailed', status: 412 });
-    await expect(read('condition')).resolves.toBe('y');
+    await expect(readObject('condition')).resolves.toBe('y');
     const absent = s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'not there', Body: 'z', IfMatch: etag }));
     await expect(captureRefusal(absent)).resolves.toEqual({ name: 'NoSuchKey', status: 404 });
   });
@@ -226,7 +228,7 @@ describe('conditions', () => {
     const wrong = s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'condition', IfMatch: '"0"' }));
     await expect(captureRefusal(wrong)).resolves.toEqual({ name: 'PreconditionFailed', status: 412 });
     await s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'condition', IfMatch: etag }));
-    await expect(exists('condition')).resolves.toBe(false);
+    await expect(objectExists('condition')).resolves.toBe(false);
   });
 
   it('exactly one of twenty racing writers with If-None-Match creates a key', async () => {
@@ -240,7 +242,7 @@ describe('conditions', () => {
     for (const answer of answers) {
       if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ name: 'PreconditionFailed' });
     }
-    await expect(read('race')).resolves.toBe(`writer ${winners[0]}`);
+    await expect(readObject('race')).resolves.toBe(`writer ${winners[0]}`);
     await expect(listFilesBelow(`${fixture.dataDir}/temp`)).resolves.toEqual([]);
   });
 });
@@ -298,7 +300,7 @@ describe('copies', () => {
     ['over a key that exists', { Bucket: BUCKET, Key: 'copy', CopySource, IfNoneMatch: '*' }, 'PreconditionFailed'],
   ])('the object store refuses a copy %s', async (_, input, name) => {
     await expect(captureRefusal(s3.send(new CopyObjectCommand(input)))).resolves.toMatchObject({ name });
-    await expect(exists('c')).resolves.toBe(false);
+    await expect(objectExists('c')).resolves.toBe(false);
   });
 });
 
@@ -316,7 +318,7 @@ describe('buckets', () => {
   it.each([['ab'], ['Upper'], ['under_score'], ['a..b'], ['192.168.0.1'], ['-dash'], ['dash-'], ['xn--a'], ['%2e%2e']])(
     'the object store refuses the bucket name %s',
     async (name) => {
-      const answer = await raw({ method: 'PUT', path: `/${name}` });
+      const answer = await sendSignedRequest({ method: 'PUT', path: `/${name}` });
       expect(answer).toMatchObject({ status: 400, code: 'InvalidBucketName' });
     },
   );
@@ -341,7 +343,7 @@ describe('unsupported requests', () => {
   ])(
     'the unsupported request %s %s %o is answered with NotImplemented',
     async (method, path, headers: Record<string, string>) => {
-      await expect(raw({ method, path, headers, body: '' })).resolves.toMatchObject({
+      await expect(sendSignedRequest({ method, path, headers, body: '' })).resolves.toMatchObject({
         status: 501,
         code: 'NotImplemented',
       });
@@ -387,16 +389,16 @@ describe('limits', () => {
   });
 });
 
-function put(Key: string, Body: string) {
+function putObject(Key: string, Body: string) {
   return s3.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body }));
 }
 
-async function read(Key: string): Promise<string | undefined> {
+async function readObject(Key: string): Promise<string | undefined> {
   const { Body } = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key }));
   return Body?.transformToString();
 }
 
-async function exists(Key: string): Promise<boolean> {
+async function objectExists(Key: string): Promise<boolean> {
   const head = s3.send(new HeadObjectCommand({ Bucket: BUCKET, Key }));
   return head.then(
     () => true,
@@ -407,6 +409,6 @@ async function exists(Key: string): Promise<boolean> {
   );
 }
 
-function raw(request: { method: string; path: string; headers?: Record<string, string>; body?: string }) {
+function sendSignedRequest(request: { method: string; path: string; headers?: Record<string, string>; body?: string }) {
   return sendRawRequest(signRawRequest({ endpoint: fixture.store.endpoint, ...request }));
 }

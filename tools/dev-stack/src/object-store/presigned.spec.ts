@@ -25,7 +25,7 @@ let s3: S3Client;
 
 beforeAll(async () => {
   fixture = await startFixture({ now: () => new Date(clock) });
-  s3 = fixture.client();
+  s3 = fixture.createClient();
 });
 
 afterAll(() => fixture.close());
@@ -48,8 +48,8 @@ it('a client with a presigned URL can read until the URL expires', async () => {
   expect(answer.status).toBe(200);
   await expect(answer.text()).resolves.toBe('old');
   clock += 61_000;
-  await expect(send(url)).resolves.toMatchObject({ status: 403, code: 'AccessDenied' });
-  expect((await send(url)).body).toContain('Request has expired');
+  await expect(sendRequest(url)).resolves.toMatchObject({ status: 403, code: 'AccessDenied' });
+  expect((await sendRequest(url)).body).toContain('Request has expired');
 });
 
 it('the object store keeps an idle connection open for longer than a busy client needs', async () => {
@@ -74,8 +74,11 @@ it('a client with a presigned URL can write, and choose the content type', async
 it('a client cannot write with an expired presigned URL', async () => {
   const url = await putUrl({ expiresIn: 60 });
   clock += 61_000;
-  await expect(send(url, { method: 'PUT', body: 'new' })).resolves.toMatchObject({ status: 403, code: 'AccessDenied' });
-  await expect(read()).resolves.toBe('old');
+  await expect(sendRequest(url, { method: 'PUT', body: 'new' })).resolves.toMatchObject({
+    status: 403,
+    code: 'AccessDenied',
+  });
+  await expect(readObject()).resolves.toBe('old');
 });
 
 it('a presigned URL returns the signed content type and file name', async () => {
@@ -95,28 +98,31 @@ it('a presigned URL returns the signed content type and file name', async () => 
 });
 
 it('browsers download every object that is not a raster image, whatever headers the sender or the signer chooses', async () => {
-  const dispositionOf = async (stored: Partial<PutObjectCommandInput>, signed: Partial<GetObjectCommandInput> = {}) => {
+  const readDisposition = async (
+    stored: Partial<PutObjectCommandInput>,
+    signed: Partial<GetObjectCommandInput> = {},
+  ) => {
     await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: KEY, Body: '<script>', ...stored }));
     const answer = await fetch(await getSignedUrl(s3, new GetObjectCommand({ Bucket: BUCKET, Key: KEY, ...signed })));
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
     expect(answer.headers.get('content-security-policy')).toContain('sandbox');
     return answer.headers.get('content-disposition');
   };
-  expect(await dispositionOf({ ContentType: 'text/html' })).toBe('attachment');
-  expect(await dispositionOf({ ContentType: 'image/svg+xml' })).toBe('attachment');
-  expect(await dispositionOf({})).toBe('attachment');
-  expect(await dispositionOf({ ContentType: 'text/html', ContentDisposition: 'inline; filename="a"' })).toBe(
+  expect(await readDisposition({ ContentType: 'text/html' })).toBe('attachment');
+  expect(await readDisposition({ ContentType: 'image/svg+xml' })).toBe('attachment');
+  expect(await readDisposition({})).toBe('attachment');
+  expect(await readDisposition({ ContentType: 'text/html', ContentDisposition: 'inline; filename="a"' })).toBe(
     'attachment; filename="a"',
   );
-  expect(await dispositionOf({ ContentType: 'text/html' }, { ResponseContentDisposition: 'inline' })).toBe(
+  expect(await readDisposition({ ContentType: 'text/html' }, { ResponseContentDisposition: 'inline' })).toBe(
     'attachment',
   );
-  expect(await dispositionOf({ ContentType: 'image/png' }, { ResponseContentType: 'text/html' })).toBe('attachment');
-  expect(await dispositionOf({ ContentType: 'image/png' })).toBeNull();
-  expect(await dispositionOf({ ContentType: 'image/WebP; a=b' }, { ResponseContentDisposition: 'inline' })).toBe(
+  expect(await readDisposition({ ContentType: 'image/png' }, { ResponseContentType: 'text/html' })).toBe('attachment');
+  expect(await readDisposition({ ContentType: 'image/png' })).toBeNull();
+  expect(await readDisposition({ ContentType: 'image/WebP; a=b' }, { ResponseContentDisposition: 'inline' })).toBe(
     'inline',
   );
-  expect(await dispositionOf({ ContentType: 'image/png' }, { ResponseContentDisposition: 'attachment' })).toBe(
+  expect(await readDisposition({ ContentType: 'image/png' }, { ResponseContentDisposition: 'attachment' })).toBe(
     'attachment',
   );
 });
@@ -124,14 +130,14 @@ it('browsers download every object that is not a raster image, whatever headers 
 it('a signed response header that would split the response is refused', async () => {
   const ResponseContentType = 'text/csv\r\nset-cookie: a=b';
   const url = await getSignedUrl(s3, new GetObjectCommand({ Bucket: BUCKET, Key: KEY, ResponseContentType }));
-  await expect(send(url)).resolves.toMatchObject({ status: 400, code: 'InvalidArgument' });
+  await expect(sendRequest(url)).resolves.toMatchObject({ status: 400, code: 'InvalidArgument' });
 });
 
 it('a put with a presigned URL stores the metadata that the signer put in the URL', async () => {
   const command = new PutObjectCommand({ Bucket: BUCKET, Key: KEY, Metadata: { run: '42' } });
   const url = await getSignedUrl(s3, command);
   expect(url).toContain('x-amz-meta-run=42');
-  await expect(send(url, { method: 'PUT', body: 'new' })).resolves.toMatchObject({ status: 200 });
+  await expect(sendRequest(url, { method: 'PUT', body: 'new' })).resolves.toMatchObject({ status: 200 });
   const head = await s3.send(new HeadObjectCommand({ Bucket: BUCKET, Key: KEY }));
   expect(head.Metadata).toEqual({ run: '42' });
 });
@@ -139,10 +145,10 @@ it('a put with a presigned URL stores the metadata that the signer put in the UR
 it('a put with a presigned URL requires the headers that the signer specified', async () => {
   const command = new PutObjectCommand({ Bucket: BUCKET, Key: KEY, ContentType: 'text/plain', IfNoneMatch: '*' });
   const url = await getSignedUrl(s3, command, { signableHeaders: new Set(['content-type', 'host', 'if-none-match']) });
-  const refused = await send(url, { method: 'PUT', body: 'new', headers: { 'content-type': 'text/html' } });
+  const refused = await sendRequest(url, { method: 'PUT', body: 'new', headers: { 'content-type': 'text/html' } });
   expect(refused.code).toBe('SignatureDoesNotMatch');
   const headers = { 'content-type': 'text/plain', 'if-none-match': '*' };
-  await expect(send(url, { method: 'PUT', body: 'new', headers })).resolves.toMatchObject({
+  await expect(sendRequest(url, { method: 'PUT', body: 'new', headers })).resolves.toMatchObject({
     code: 'PreconditionFailed',
   });
 });
@@ -155,12 +161,12 @@ it.each<[string, (url: string) => string, string]>([
   ['expiry', (url) => url.replace('X-Amz-Expires=60', 'X-Amz-Expires=61'), 'SignatureDoesNotMatch'],
   [
     'date',
-    (url) => url.replace(/(X-Amz-Date=\w+)\dZ/, (_, start: string) => `${start}${spareSecond(url)}Z`),
+    (url) => url.replace(/(X-Amz-Date=\w+)\dZ/, (_, start: string) => `${start}${pickOtherSecond(url)}Z`),
     'SignatureDoesNotMatch',
   ],
   [
     'signature',
-    (url) => url.replace(/(X-Amz-Signature=)./, (_, name: string) => `${name}${spareDigit(url)}`),
+    (url) => url.replace(/(X-Amz-Signature=)./, (_, name: string) => `${name}${pickOtherDigit(url)}`),
     'SignatureDoesNotMatch',
   ],
   ['access key', (url) => url.replace(CREDENTIALS.accessKeyId, 'UNKNOWN'), 'InvalidAccessKeyId'],
@@ -181,13 +187,13 @@ it.each<[string, (url: string) => string, string]>([
 ])('a presigned URL whose %s was changed is refused', async (_, tamper, code) => {
   const url = await getUrl({ expiresIn: 60 });
   expect(tamper(url)).not.toBe(url);
-  await expect(send(tamper(url))).resolves.toMatchObject({ code });
+  await expect(sendRequest(tamper(url))).resolves.toMatchObject({ code });
 });
 
 it.each(['PUT', 'DELETE', 'HEAD', 'POST'])('a %s with a presigned URL for GET is refused', async (method) => {
-  const answer = await send(await getUrl({ expiresIn: 60 }), { method });
+  const answer = await sendRequest(await getUrl({ expiresIn: 60 }), { method });
   expect(answer.status).toBe(403);
-  await expect(read()).resolves.toBe('old');
+  await expect(readObject()).resolves.toBe('old');
 });
 
 it.each([
@@ -200,23 +206,23 @@ it.each([
   ['authorization', 'AWS4-HMAC-SHA256 Credential=a', 'InvalidArgument'],
 ])('a presigned URL for PUT with an added header %s is refused', async (name, value, code) => {
   const url = await putUrl({ expiresIn: 60 });
-  const answer = await send(url, { method: 'PUT', body: 'new', headers: { [name]: value } });
+  const answer = await sendRequest(url, { method: 'PUT', body: 'new', headers: { [name]: value } });
   expect(answer.code).toBe(code);
-  await expect(read()).resolves.toBe('old');
+  await expect(readObject()).resolves.toBe('old');
 });
 
 it.each([['0'], ['604801'], ['-1'], ['1e3'], ['']])(
   'a presigned URL with the expiry "%s" is refused',
   async (expires) => {
     const url = (await getUrl({ expiresIn: 60 })).replace('X-Amz-Expires=60', `X-Amz-Expires=${expires}`);
-    await expect(send(url)).resolves.toMatchObject({ status: 400, code: 'AuthorizationQueryParametersError' });
+    await expect(sendRequest(url)).resolves.toMatchObject({ status: 400, code: 'AuthorizationQueryParametersError' });
   },
 );
 
 it('a presigned URL may expire after a week, but may not be signed in the future', async () => {
-  await expect(send(await getUrl({ expiresIn: 604_800 }))).resolves.toMatchObject({ status: 200 });
+  await expect(sendRequest(await getUrl({ expiresIn: 604_800 }))).resolves.toMatchObject({ status: 200 });
   const url = await getUrl({ expiresIn: 60, signingDate: new Date(NOW + 3_600_000) });
-  const answer = await send(url);
+  const answer = await sendRequest(url);
   expect(answer).toMatchObject({ status: 403, code: 'AccessDenied' });
   expect(answer.body).toContain('Request is not yet valid');
 });
@@ -230,7 +236,7 @@ function putUrl(options: { expiresIn: number }): Promise<string> {
 }
 
 /** Sends the URL unchanged; fetch would normalize it. */
-function send(
+function sendRequest(
   url: string,
   { method = 'GET', headers, body }: { method?: string; headers?: Record<string, string>; body?: string } = {},
 ): Promise<RawResponse> {
@@ -238,16 +244,16 @@ function send(
   return sendRawRequest({ endpoint, method, path: url.slice(endpoint.length), headers, body });
 }
 
-async function read(): Promise<string | undefined> {
+async function readObject(): Promise<string | undefined> {
   clock = Date.now();
   const { Body } = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: KEY }));
   return Body?.transformToString();
 }
 
-function spareDigit(url: string): string {
+function pickOtherDigit(url: string): string {
   return /X-Amz-Signature=0/.test(url) ? '1' : '0';
 }
 
-function spareSecond(url: string): string {
+function pickOtherSecond(url: string): string {
   return /X-Amz-Date=\w+0Z/.test(url) ? '1' : '0';
 }

@@ -71,7 +71,7 @@ const put: Command = {
   },
 };
 
-const change = (words: string, enabled: boolean, summary: string): Command => ({
+const createEnableCommand = (words: string, enabled: boolean, summary: string): Command => ({
   words: `accounts ${words}`,
   args: '<name>',
   summary,
@@ -112,8 +112,12 @@ const uses: Command = {
 export const accountCommands = [
   list,
   put,
-  change('enable', true, 'Let runs use an account again, even if a run reported it as unusable (admins only)'),
-  change('disable', false, 'Let no further run use an account (admins only)'),
+  createEnableCommand(
+    'enable',
+    true,
+    'Let runs use an account again, even if a run reported it as unusable (admins only)',
+  ),
+  createEnableCommand('disable', false, 'Let no further run use an account (admins only)'),
   remove,
   uses,
 ];

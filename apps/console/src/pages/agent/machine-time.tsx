@@ -33,12 +33,12 @@ export function MachineTime({ agentId }: { agentId: string }) {
   return (
     <Panel title="Machine time of the last 30 days">
       {error && !data ? <ErrorNote error={error} retry={() => void refetch()} /> : !data && <Skeleton rows={12} />}
-      {data && (isEmpty(data) ? <NoTime /> : <DayStrips agentId={agentId} time={data} />)}
+      {data && (hasNoHours(data) ? <NoTime /> : <DayStrips agentId={agentId} time={data} />)}
     </Panel>
   );
 }
 
-function isEmpty({ total }: MachineTimeAnswer): boolean {
+function hasNoHours({ total }: MachineTimeAnswer): boolean {
   return total.onHours === 0 && total.runs === 0;
 }
 
@@ -53,7 +53,7 @@ function NoTime() {
 function DayStrips({ agentId, time: { total, days } }: { agentId: string; time: MachineTimeAnswer }) {
   const runsOf = useRunsOfDayFilter();
   const rows = [...days].reverse();
-  const linkTo = ({ day }: MachineDay) => (
+  const buildDayLink = ({ day }: MachineDay) => (
     <Link to="/runs" search={{ agentId, ...runsOf(day) }} className="whitespace-nowrap text-accent hover:underline">
       {formatDay(day)}
     </Link>
@@ -75,7 +75,7 @@ function DayStrips({ agentId, time: { total, days } }: { agentId: string; time: 
         heads={['Day', 'On', 'Used', 'Idle', 'Off', 'No record', 'Runs ended']}
         rows={rows.map((row) => (
           <tr key={row.day} className="tabular-nums">
-            <td>{linkTo(row)}</td>
+            <td>{buildDayLink(row)}</td>
             {[row.onHours, row.usedHours, row.idleHours, row.offHours, row.unknownHours].map((hours, at) => (
               <td key={at}>{formatHours(hours)}</td>
             ))}
@@ -90,7 +90,7 @@ function DayStrips({ agentId, time: { total, days } }: { agentId: string; time: 
               data-testid="machine-day"
               className="grid grid-cols-[4rem_minmax(0,1fr)] items-center gap-x-3 tabular-nums sm:grid-cols-[4rem_minmax(0,1fr)_16rem]"
             >
-              {linkTo(row)}
+              {buildDayLink(row)}
               <Strip day={row} />
               <span className="col-start-2 text-xs text-dim sm:col-start-3">{describeDay(row)}</span>
             </li>

@@ -13,7 +13,7 @@ export function Placement({ agent }: { agent: Agent }) {
   // The switch shows the requested value until the service has answered, so that a press is seen at once.
   const [requested, setRequested] = useState<boolean | null>(null);
   const id = useId();
-  const change = async (placement: boolean) => {
+  const savePlacement = async (placement: boolean) => {
     setRequested(placement);
     try {
       client.setQueryData(['agent', agent.id], await agentsUpdate({ path: { id: agent.id }, body: { placement } }));
@@ -39,7 +39,7 @@ export function Placement({ agent }: { agent: Agent }) {
           checked={requested ?? agent.placement}
           disabled={isFixed}
           aria-describedby={id}
-          onChange={({ target }) => void change(target.checked)}
+          onChange={({ target }) => void savePlacement(target.checked)}
         />
         Accepts runs that require its labels
       </label>

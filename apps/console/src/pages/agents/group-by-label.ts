@@ -3,7 +3,7 @@ interface Labelled {
 }
 
 export interface LabelGroup<T> {
-  /** Null for the group of those without a label. */
+  /** Null for the group of the agents without a label. */
   label: string | null;
   agents: T[];
 }

@@ -24,7 +24,7 @@ import { AgentName } from './agent-name';
 import { AgentsByLabel } from './agents-by-label';
 import { SelectedAgentsActions } from './several-agents';
 
-// Loaded when it is opened, because most visits to the list do not need it.
+// The module of this dialog is loaded when the dialog is opened, because most visits to the list do not need it.
 const NewAgentDialog = lazy(async () => ({ default: (await import('./new-agent')).NewAgentDialog }));
 
 const getAgents = (page: AgentList) => page.agents;

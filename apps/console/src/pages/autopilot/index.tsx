@@ -7,7 +7,7 @@ import { Page } from '../../ui/page';
 import type { AutopilotSessionSummary } from '../../api/generated';
 import { AgentLink } from '../../parts/names';
 
-// Loaded when it is opened, because most visits to the list do not need it.
+// The module of this dialog is loaded when the dialog is opened, because most visits to the list do not need it.
 const NewSessionDialog = lazy(async () => ({
   default: (await import('../../parts/autopilot/new-session')).NewSessionDialog,
 }));

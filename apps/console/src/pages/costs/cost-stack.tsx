@@ -12,7 +12,7 @@ interface CostStackProps {
   count: number;
   groups: CostGroup[];
   heads: string[];
-  /** Rows of the table. */
+  /** Rows of the table below the plot. */
   children: ReactNode;
 }
 

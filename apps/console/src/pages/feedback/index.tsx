@@ -20,7 +20,7 @@ import { useUrlState } from '../../ui/table/use-url-state';
 import { TrackerLinks } from './external';
 import { typeNames } from './feedback-names';
 
-// Loaded when a report is opened, because most visits to the list do not need it.
+// The module of this view is loaded when a report is opened, because most visits to the list do not need it.
 const SubmissionDetails = lazy(async () => ({ default: (await import('./submission')).SubmissionDetails }));
 
 const getSubmissions = (page: FeedbackSubmissionList) => page.submissions;

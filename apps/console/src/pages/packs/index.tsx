@@ -12,7 +12,7 @@ import { DataTable } from '../../ui/table/data-table';
 import { ListSearchAndFilters } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
 
-// Loaded when it is opened, because most visits to the list do not need it.
+// The module of this dialog is loaded when the dialog is opened, because most visits to the list do not need it.
 const NewPackDialog = lazy(async () => ({ default: (await import('./new-pack')).NewPackDialog }));
 
 const getPacks = (page: WorkflowPackList) => page.packs;

@@ -26,7 +26,7 @@ import { RunLog } from './run-log';
 import { Steps } from './steps';
 import { RunExplanation } from './why';
 
-// Loaded when it is opened, because most visits to the page do not need it.
+// The module of this dialog is loaded when the dialog is opened, because most visits to the page do not need it.
 const RunAgainDialog = lazy(async () => ({ default: (await import('../../parts/run/run-dialog')).RunAgainDialog }));
 
 export function RunPage() {

@@ -29,7 +29,7 @@ const reasons: Record<JobWaiting['reason'], string> = {
     'yourself.',
 };
 
-/** A run without an agent waits for any that fits, not for one that it names. */
+/** A run without an agent waits for any agent that fits, not for a certain one. */
 function explainWait({ agentId, target }: Job, reason: JobWaiting['reason']): React.ReactNode {
   if (agentId !== null || !target) return reasons[reason];
   const words = reason === 'agent_waking' ? 'An agent with the required labels is starting.' : reasons[reason];

@@ -17,7 +17,7 @@ import { useUrlState } from '../../ui/table/use-url-state';
 import { RunFilters } from './filters';
 import { SelectedRunsActions } from './several-runs';
 
-// Loaded when it is opened, because most visits to the list do not need it.
+// The module of this dialog is loaded when the dialog is opened, because most visits to the list do not need it.
 const RunAnyDialog = lazy(async () => ({ default: (await import('../../parts/run/run-dialog')).RunAnyDialog }));
 
 const getRuns = (page: JobList) => page.jobs;

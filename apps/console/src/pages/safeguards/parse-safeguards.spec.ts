@@ -18,16 +18,18 @@ describe('the page of safeguards', () => {
       expect(tests.length).toBeGreaterThan(1);
       for (const { file, name } of tests)
         expect([file, name]).toEqual([expect.stringMatching(/\.spec\.ts$/), expect.not.stringMatching(/%|\$/)]);
-      // The page shows these marks as they are, because it understands only code.
+      // The page would show these Markdown marks as characters, because it supports only the marks for code.
       expect(product + operator).not.toMatch(/\*|\]\(|\n/);
       expect((product + operator).split('`').length % 2).toBe(1);
     }
   });
 
   it('parseSafeguards joins wrapped lines and reads the tests of each section', () => {
-    const section = (number: number) =>
+    const buildSafeguardSection = (number: number) =>
       `## 1(${number}) Name\n\n- **Muster:** First\n  line.\n- **Operator:** Second.\n- **Tests:**\n  - \`a.spec.ts\`: \`one\n    name\`\n  - \`b.spec.ts\`: \`two %s and \${three}\`\n`;
-    expect(parseSafeguards(`# Title\n\nA\nparagraph.\n\n${section(1)}\n${section(2)}`)).toEqual({
+    expect(
+      parseSafeguards(`# Title\n\nA\nparagraph.\n\n${buildSafeguardSection(1)}\n${buildSafeguardSection(2)}`),
+    ).toEqual({
       title: 'Title',
       introduction: ['A paragraph.'],
       safeguards: [1, 2].map((number) => ({

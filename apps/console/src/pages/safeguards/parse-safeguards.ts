@@ -1,9 +1,9 @@
 export interface Safeguard {
   /** Section of the rule with its name, such as `164.312(b) Audit controls`. */
   title: string;
-  /** The part of the product. */
+  /** What the product does to meet the rule. */
   product: string;
-  /** The part of the operator. */
+  /** What the operator must do to meet the rule. */
   operator: string;
   /** Tests that show what the product does: path of the file, and name of the test. */
   tests: { file: string; name: string }[];
@@ -28,7 +28,7 @@ export function parseSafeguards(markdown: string): SafeguardsText {
 
 const sectionForm =
   /^(?<title>[^\n]+)\n\n- \*\*Muster:\*\* (?<product>.+?)\n- \*\*Operator:\*\* (?<operator>.+?)\n- \*\*Tests:\*\*\n(?<tests>.+)$/s;
-/** Part of a test's name that each case of the test replaces. */
+/** Pattern of the placeholders in a test's name, which each case of the test replaces with its values. */
 const placeholder = /%[a-z]|\$\{\w+\}/g;
 const testForm = /^- `(?<file>[^`]+)`: `(?<name>[^`]+)`$/;
 

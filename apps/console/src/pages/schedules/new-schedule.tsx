@@ -21,7 +21,9 @@ export function NewScheduleDialog({ open, onOpenChange, ...form }: NewSchedulePr
   );
 }
 
-/** Mounted each time the dialog opens, so that submitting the same values again creates another schedule. */
+/**
+ * The form is mounted each time the dialog opens, so that submitting the same values again creates another schedule.
+ */
 function NewScheduleForm({ workflow, onOpenChange, made }: Omit<NewScheduleProps, 'open'>) {
   const keyOf = useIdempotencyKey();
   return (

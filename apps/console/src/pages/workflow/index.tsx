@@ -15,7 +15,7 @@ import { useWorkflowEditing } from './use-editing';
 import { Variables } from './variables';
 
 const CodeEditor = lazy(async () => ({ default: (await import('../../ui/code-editor')).CodeEditor }));
-// These parts are loaded when they are opened, because most visits to the page do not need them.
+// The modules of these parts are loaded when the parts are opened, because most visits to the page do not need them.
 const RunDialog = lazy(async () => ({ default: (await import('../../parts/run/run-dialog')).RunDialog }));
 const BatchDialog = lazy(async () => ({ default: (await import('./batch/batch-dialog')).BatchDialog }));
 const EditWorkflowDialog = lazy(async () => ({ default: (await import('./edit-workflow')).EditWorkflowDialog }));

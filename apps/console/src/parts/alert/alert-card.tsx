@@ -15,7 +15,7 @@ export function AlertCard({ alert }: { alert: Alert }) {
   const mayAcknowledge = usePermission('alerts.write');
   const client = useQueryClient();
   const [isSending, setSending] = useState(false);
-  const acknowledge = async () => {
+  const acknowledgeAlert = async () => {
     setSending(true);
     try {
       await alertsAcknowledge({ path: { id } });
@@ -49,7 +49,7 @@ export function AlertCard({ alert }: { alert: Alert }) {
         </p>
       </div>
       {!acknowledgedBy && mayAcknowledge && (
-        <Button busy={isSending} onClick={() => void acknowledge()}>
+        <Button busy={isSending} onClick={() => void acknowledgeAlert()}>
           Acknowledge
         </Button>
       )}

@@ -4,14 +4,14 @@ import { usePermission } from '../../api/session';
 import { type List, useList } from '../../api/use-list';
 
 const queryKey = ['alerts', 'open'];
-const itemsOf = (page: AlertList) => page.alerts;
+const getPageItems = (page: AlertList) => page.alerts;
 
 /** Reads the open alerts, newest first. */
 export function useOpenAlerts(): List<Alert> {
   return useList({
     queryKey,
     fetchPage: (page, signal) => alertsList({ query: { ...page, status: 'open' }, signal }),
-    itemsOf,
+    itemsOf: getPageItems,
     enabled: usePermission('alerts.read'),
   });
 }

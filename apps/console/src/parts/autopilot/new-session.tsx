@@ -55,15 +55,16 @@ function SessionForm({ agentId, begun }: { agentId?: string; begun: (sessionId: 
   const frame = useRef<HTMLDivElement>(null);
   const writing = useMutation({
     mutationFn: async (): Promise<AutopilotTask | undefined> => {
-      const textOf = (name: string) => String(new FormData(frame.current!.closest('form')!).get(name) ?? '').trim();
-      const path = { id: textOf('agentId') };
+      const readFieldText = (name: string) =>
+        String(new FormData(frame.current!.closest('form')!).get(name) ?? '').trim();
+      const path = { id: readFieldText('agentId') };
       if (source === 'intent') {
-        return (await autopilotAct({ path, body: { action: 'generate-task', intent: textOf('intent') } })).task;
+        return (await autopilotAct({ path, body: { action: 'generate-task', intent: readFieldText('intent') } })).task;
       }
-      const gap = textOf('gap');
+      const gap = readFieldText('gap');
       const body: AutopilotBody = {
         action: 'analyze-script',
-        workflowId: textOf('workflowId'),
+        workflowId: readFieldText('workflowId'),
         ...(gap ? { gap } : {}),
       };
       return (await autopilotAct({ path, body })).plan?.task;

@@ -17,7 +17,7 @@ interface RowsFieldProps<T> {
 export function RowsField<T extends object>({ legend, noun, initial, maxRows, hint, fieldsOf }: RowsFieldProps<T>) {
   const [rows, setRows] = useState(() => initial.map((row: Partial<T>, id) => ({ row, id })));
   const hintId = useId();
-  const add = () => setRows([...rows, { id: Math.max(-1, ...rows.map(({ id }) => id)) + 1, row: {} }]);
+  const addRow = () => setRows([...rows, { id: Math.max(-1, ...rows.map(({ id }) => id)) + 1, row: {} }]);
   return (
     <fieldset className="flex flex-col gap-2 sm:col-span-full" aria-describedby={hintId}>
       <legend className="mb-1 font-medium">{legend}</legend>
@@ -31,7 +31,7 @@ export function RowsField<T extends object>({ legend, noun, initial, maxRows, hi
       ))}
       {rows.length < maxRows && (
         <div>
-          <Button type="button" onClick={add}>
+          <Button type="button" onClick={addRow}>
             <Plus aria-hidden className="size-4" />
             Add {noun}
           </Button>

@@ -7,7 +7,7 @@ import { showErrorToast } from '../../ui/toast';
 
 interface LiveScreenProps {
   jobId: string;
-  /** Whether the user can use the browser. */
+  /** Whether the user can click and type in the shown browser. */
   usable: boolean;
   /** Shown while there is no image of the browser. */
   children: ReactNode;
@@ -44,7 +44,7 @@ export function LiveScreen({ jobId, usable, children }: LiveScreenProps) {
           const box = currentTarget.querySelector('img')!.getBoundingClientRect();
           const x = Math.round(((clientX - box.left) / box.width) * width);
           const y = Math.round(((clientY - box.top) / box.height) * height);
-          send({ kind: 'click', x: limit(x, width), y: limit(y, height) });
+          send({ kind: 'click', x: clampValue(x, width), y: clampValue(y, height) });
         }}
       >
         {image}
@@ -103,6 +103,6 @@ function useInputQueue(jobId: string): Send {
   };
 }
 
-function limit(value: number, max: number): number {
+function clampValue(value: number, max: number): number {
   return Math.min(Math.max(value, 0), max);
 }

@@ -43,7 +43,7 @@ export function QuestionAnswer({ question }: { question: Question }) {
 interface AnswerFormProps {
   question: AskedQuestion;
   answer: (value: Answer) => Promise<void>;
-  /** Further buttons. */
+  /** Additional buttons after the submit button. */
   children: ReactNode;
 }
 

@@ -12,7 +12,10 @@ interface QuestionCardProps {
   withRun?: boolean;
   /** Shows the browser of the run as it is now instead of the screenshot, if the run has one. */
   live?: boolean;
-  /** Called after each click and key. Not on focus, after which the list could move while the pointer is pressed. */
+  /**
+   * Called after each click and key press. It is not called on focus, because the list could then move while the
+   * pointer is pressed.
+   */
   onTouched?: () => void;
 }
 
@@ -44,7 +47,7 @@ export function QuestionCard({ question, withRun, live, onTouched }: QuestionCar
         </p>
       </div>
       {isOpen && live && jobId ? (
-        <LiveScreen jobId={jobId} usable={question.takeover && mayAnswer(question, user)}>
+        <LiveScreen jobId={jobId} usable={question.takeover && canAnswer(question, user)}>
           <Screenshot question={question} />
         </LiveScreen>
       ) : (
@@ -66,7 +69,7 @@ export function QuestionCard({ question, withRun, live, onTouched }: QuestionCar
       )}
       {!isOpen ? (
         <QuestionOutcome question={question} />
-      ) : mayAnswer(question, user) ? (
+      ) : canAnswer(question, user) ? (
         <QuestionAnswer question={question} />
       ) : (
         <QuestionAudience to={question.to} />
@@ -89,12 +92,13 @@ function Screenshot({ question: { screenshotUrl } }: { question: Question }) {
   );
 }
 
-function mayAnswer({ to }: Question, { permissions, email }: IdentityUser): boolean {
+function canAnswer({ to }: Question, { permissions, email }: IdentityUser): boolean {
   if (!permissions.includes('runs.write')) return false;
   // The audience includes the users who have all permissions of a role.
-  const hasAllOf = (role: string) => listPermissions({ role }).every((each: Permission) => permissions.includes(each));
+  const hasRolePermissions = (role: string) =>
+    listPermissions({ role }).every((each: Permission) => permissions.includes(each));
   const includesUser = (entry: string) =>
-    entry.startsWith('role:') ? hasAllOf(entry.slice('role:'.length)) : entry === email?.toLowerCase();
+    entry.startsWith('role:') ? hasRolePermissions(entry.slice('role:'.length)) : entry === email?.toLowerCase();
   return to.length === 0 || to.some(includesUser);
 }
 

@@ -80,7 +80,10 @@ interface RunFormProps {
   onOpenChange: (open: boolean) => void;
 }
 
-/** Mounted each time that the dialog opens, so that each opening has its own idempotency key and starts another run. */
+/**
+ * The form is mounted each time the dialog opens, so that each opening has its own idempotency key and starts another
+ * run.
+ */
 function RunForm({ workflow, agentId, target, values: initial = {}, onOpenChange }: RunFormProps) {
   const navigate = useNavigate();
   const client = useQueryClient();
@@ -97,7 +100,7 @@ function RunForm({ workflow, agentId, target, values: initial = {}, onOpenChange
           return { name, isEmpty, value: isEmpty ? '' : values.readExactText(`variables.${name}`) };
         });
         const untouched = entries.filter(({ isEmpty, value }) => value === '' && !isEmpty);
-        if (untouched.length > 0) throw emptyFieldsError(untouched.map(({ name }) => name));
+        if (untouched.length > 0) throw createEmptyFieldsError(untouched.map(({ name }) => name));
         const variables = Object.fromEntries(entries.map(({ name, value }) => [name, value]));
         const concurrencyKeys = readConcurrencyKeys(values);
         const accounts = readAccounts(values);
@@ -173,7 +176,7 @@ function pickValues(names: readonly string[], values: Record<string, string>): R
   return Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
 }
 
-function emptyFieldsError(names: string[]): ApiError {
+function createEmptyFieldsError(names: string[]): ApiError {
   const errors = names.map((name) => ({
     field: `variables.${name}`,
     message: 'Enter a value, or select “Empty on purpose”.',

@@ -1,6 +1,6 @@
 import { listNextSevenDays } from './list-next-seven-days';
 
-const hours = (now: string, zone: string) =>
+const computeDayHours = (now: string, zone: string) =>
   listNextSevenDays(new Date(now), zone).map(({ from, to }) => (to - from) / 3_600_000);
 
 describe('the days of a week', () => {
@@ -18,7 +18,7 @@ describe('the days of a week', () => {
     // Midnight itself is skipped in this time zone.
     ['America/Santiago', '2026-09-03T12:00:00Z', 23, 'clocks go forward: 1 h is missing'],
   ])('a day has 23 to 25 hours when the clocks of %s change after %s', (zone, now, odd, words) => {
-    expect(hours(now, zone).filter((length) => length !== 24)).toEqual([odd]);
+    expect(computeDayHours(now, zone).filter((length) => length !== 24)).toEqual([odd]);
     const [changed] = listNextSevenDays(new Date(now), zone).filter(({ clockChange }) => clockChange);
     expect(changed!.clockChange).toBe(words);
   });

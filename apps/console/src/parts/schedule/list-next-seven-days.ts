@@ -1,7 +1,7 @@
 import { getStartOfDay } from '../../format/zone-day';
 
 export interface WeekDay {
-  /** Such as "Mon, Mar 9". */
+  /** Label of the day, such as "Mon, Mar 9". */
   label: string;
   /** Start and end of the day, in milliseconds since the epoch. */
   from: number;

@@ -24,7 +24,7 @@ export function SingleSignOn({ inNewTab, back, onDone }: Props) {
       submit="Continue"
       actions={back}
       onSubmit={(values) => {
-        // A navigation and not a request, because the provider is another site.
+        // The browser navigates to this address instead of requesting it, because the provider is another site.
         const address = `/api/auth/sso/start?${new URLSearchParams({ email: values.readText('email') }).toString()}`;
         if (inNewTab) window.open(address, '_blank', 'noopener');
         else location.assign(address);

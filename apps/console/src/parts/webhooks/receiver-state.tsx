@@ -4,7 +4,7 @@ import { StatusMark } from '../../ui/status-mark';
 
 interface ReceiverStateProps {
   receiver: Pick<WebhookEndpoint | NotificationChannel, 'enabled' | 'turnedOffReason' | 'turnedOffAt' | 'failingSince'>;
-  /** Word for one thing that is sent, such as `delivery`. */
+  /** Noun for one message that the receiver gets, such as `delivery`. */
   sent: string;
   /** Text for a receiver that was turned off because its address no longer accepts anything. */
   gone: string;

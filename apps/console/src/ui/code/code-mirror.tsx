@@ -49,7 +49,7 @@ export function CodeMirror({ label, readOnly, onChange, ...begin }: CodeMirrorPr
     view.dispatch({ selection: { anchor: Math.min(marked[0], end), head: Math.min(marked[1], end) } });
     // Removing the text area moved the focus to the body. If another element has it by now, that element keeps it.
     if (focus && document.activeElement === document.body) view.focus();
-    // The element can have the focus, so that it can be scrolled with the keyboard.
+    // Makes the element focusable, so that it can be scrolled with the keyboard.
     view.scrollDOM.tabIndex = 0;
     return () => view.destroy();
   }, [initial, marked, focus, label, readOnly]);

@@ -112,7 +112,7 @@ export function DialogSurface(props: DialogSurfaceProps) {
             if (keeps || isWritten.current) event.preventDefault();
           }}
           onOpenAutoFocus={(event) => {
-            // The first field, and not the button that closes the dialog, so that typing can start at once.
+            // Focuses the first field instead of the button that closes the dialog, so that typing can start at once.
             const field = event.target instanceof HTMLElement && event.target.querySelector<HTMLElement>(firstField);
             if (!field) return;
             event.preventDefault();

@@ -19,7 +19,7 @@ export function preloadSurfaces(): void {
  * notified and `close` is called. Only a reload helps then, because the browser keeps the failure of a module.
  */
 export function useSurfaces(isOpen: boolean, close: () => void): Surfaces | undefined {
-  const surfaces = useSyncExternalStore(subscribe, () => loaded);
+  const surfaces = useSyncExternalStore(subscribeToSurfaces, () => loaded);
   const giveUp = useEffectEvent(() => {
     showToast('A part of this page could not be loaded. Check the connection, then reload the page.');
     close();
@@ -41,7 +41,7 @@ function loadSurfaces(): Promise<void> {
   return loading;
 }
 
-function subscribe(watcher: () => void): () => void {
+function subscribeToSurfaces(watcher: () => void): () => void {
   watchers.add(watcher);
   return () => void watchers.delete(watcher);
 }

@@ -7,9 +7,9 @@ interface PlotFigureProps {
   /** How to read the plot, without relying on its colors. */
   caption: ReactNode;
   heads: readonly string[];
-  /** Rows of the table with the same data. */
+  /** Rows of the table that shows the data of the plot. */
   rows: ReactNode;
-  /** The plot. */
+  /** Element that draws the plot. */
   children: ReactNode;
 }
 

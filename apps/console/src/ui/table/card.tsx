@@ -5,7 +5,7 @@ interface CardProps {
   title: ReactNode;
   /** Content at the end of the first line, such as the status. */
   aside?: ReactNode;
-  /** Other values of the row; empty ones are omitted. */
+  /** Other values of the row; empty values are omitted. */
   facts?: ReactNode[];
   /** Buttons on the second line. */
   buttons?: ReactNode;

@@ -183,7 +183,7 @@ interface BodyRowProps {
   selected: boolean | undefined;
 }
 
-/** Memoized, so that scrolling does not render unchanged rows again. */
+/** A row is memoized, so that scrolling does not render unchanged rows again. */
 const BodyRow = memo(function BodyRow({ row, index, height, selected }: BodyRowProps) {
   return (
     <tr

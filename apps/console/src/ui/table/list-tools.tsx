@@ -4,7 +4,7 @@ import { FilterSelect } from './filter-select';
 import { useUrlState } from './use-url-state';
 
 interface Filter {
-  /** Parameter of the API. */
+  /** Query parameter of the API that the filter sets. */
   name: string;
   label: string;
   options: readonly (string | { value: string; label: string })[];

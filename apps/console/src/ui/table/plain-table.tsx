@@ -4,7 +4,7 @@ interface PlainTableProps {
   /** Accessible name of the table. */
   label: string;
   heads: readonly string[];
-  /** Rows of the table. */
+  /** Rows of the table, as `tr` elements. */
   children: ReactNode;
 }
 

@@ -16,7 +16,7 @@ interface Source {
 type Read = (known: State | null, source: Source) => Promise<State | null>;
 
 interface State {
-  /** Newest last. */
+  /** Loaded entries, the newest last. */
   entries: AgentLogEntry[];
   /** Cursor of the next older entries; null if there are none. */
   older: string | null;

@@ -16,7 +16,12 @@ export async function putObject(call: Call): Promise<void> {
   const staged = await stageFile({
     directory: store.tempDirectory,
     chunks: payload.chunks,
-    describe: () => ({ key, etag: payload.verified().toString('hex'), lastModified: formatObjectTime(now()), headers }),
+    describe: () => ({
+      key,
+      etag: payload.getVerifiedMd5().toString('hex'),
+      lastModified: formatObjectTime(now()),
+      headers,
+    }),
   });
   bucket.putFile(staged, condition);
   await bucket.flush();

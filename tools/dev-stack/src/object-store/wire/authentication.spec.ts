@@ -17,7 +17,7 @@ const path = `/${BUCKET}/secret`;
 
 beforeAll(async () => {
   fixture = await startFixture();
-  s3 = fixture.client();
+  s3 = fixture.createClient();
   await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'secret', Body: 'for signers only' }));
   before = await listFilesBelow(fixture.dataDir);
 });
@@ -40,9 +40,9 @@ it.each<[string, S3ClientConfig, string, number]>([
   ['a clock that is an hour early', { systemClockOffset: 3_600_000 }, 'RequestTimeTooSkewed', 403],
 ])('the object store refuses reads and writes of the SDK with %s', async (_, config, name, status) => {
   // A new client for each request, because the SDK corrects its clock after the first error.
-  const get = fixture.client(config).send(new GetObjectCommand({ Bucket: BUCKET, Key: 'secret' }));
+  const get = fixture.createClient(config).send(new GetObjectCommand({ Bucket: BUCKET, Key: 'secret' }));
   await expect(captureRefusal(get)).resolves.toEqual({ name, status });
-  const put = fixture.client(config).send(new PutObjectCommand({ Bucket: BUCKET, Key: 'secret', Body: 'x' }));
+  const put = fixture.createClient(config).send(new PutObjectCommand({ Bucket: BUCKET, Key: 'secret', Body: 'x' }));
   await expect(captureRefusal(put)).resolves.toEqual({ name, status });
 });
 
@@ -55,10 +55,10 @@ it.each(['GET', 'PUT', 'HEAD', 'DELETE', 'POST'])('the object store refuses an a
 });
 
 it.each<[string, Partial<RawRequest>, Signing, string]>([
-  ['a clock 14 minutes late', {}, { signedAt: minutesFromNow(-14) }, ''],
-  ['a clock 14 minutes early', {}, { signedAt: minutesFromNow(14) }, ''],
-  ['a clock 16 minutes late', {}, { signedAt: minutesFromNow(-16) }, 'RequestTimeTooSkewed'],
-  ['a clock 16 minutes early', {}, { signedAt: minutesFromNow(16) }, 'RequestTimeTooSkewed'],
+  ['a clock 14 minutes late', {}, { signedAt: addMinutesToNow(-14) }, ''],
+  ['a clock 14 minutes early', {}, { signedAt: addMinutesToNow(14) }, ''],
+  ['a clock 16 minutes late', {}, { signedAt: addMinutesToNow(-16) }, 'RequestTimeTooSkewed'],
+  ['a clock 16 minutes early', {}, { signedAt: addMinutesToNow(16) }, 'RequestTimeTooSkewed'],
   ['another service', {}, { service: 'sts' }, 'AuthorizationHeaderMalformed'],
   ['a scope of another day', {}, { scopeDate: '20200101' }, 'AuthorizationHeaderMalformed'],
   ['an unsigned host', {}, { unsigned: ['host'] }, 'AccessDenied'],
@@ -85,10 +85,10 @@ it.each<[string, (request: RawRequest) => RawRequest]>([
   ['method', (request) => ({ ...request, method: 'DELETE', body: undefined })],
   ['path', (request) => ({ ...request, path: `/${BUCKET}/other` })],
   ['query', (request) => ({ ...request, path: `${request.path}?x-id=PutObject` })],
-  ['signed header', (request) => withHeader(request, 'x-amz-meta-a', '2')],
-  ['host', (request) => withHeader(request, 'host', 'elsewhere')],
+  ['signed header', (request) => replaceHeader(request, 'x-amz-meta-a', '2')],
+  ['host', (request) => replaceHeader(request, 'host', 'elsewhere')],
   ['escapes in the path', (request) => ({ ...request, path: `/${BUCKET}/%73ecret` })],
-  ['set of headers', (request) => withHeader(request, 'x-amz-meta-a', undefined)],
+  ['set of headers', (request) => replaceHeader(request, 'x-amz-meta-a', undefined)],
 ])('the object store refuses a request whose %s was changed after signing', async (_, tamper) => {
   const headers = { 'x-amz-meta-a': '1' };
   const signed = signRawRequest({ endpoint: fixture.store.endpoint, method: 'PUT', path, headers, body: 'x' });
@@ -114,14 +114,14 @@ it.each<[string, (authorization: string) => string, string]>([
 ])('the object store refuses an authorization header with %s', async (_, change, code) => {
   const signed = signRawRequest({ endpoint: fixture.store.endpoint, method: 'GET', path });
   const authorization = change(signed.headers?.['authorization'] ?? '');
-  await expect(sendRawRequest(withHeader(signed, 'authorization', authorization))).resolves.toMatchObject({ code });
+  await expect(sendRawRequest(replaceHeader(signed, 'authorization', authorization))).resolves.toMatchObject({ code });
 });
 
 it.each([['20260230T000000Z'], ['2026-01-01T00:00:00Z'], ['yesterday']])(
   'the object store refuses the date %s',
   async (date) => {
     const signed = signRawRequest({ endpoint: fixture.store.endpoint, method: 'GET', path });
-    await expect(sendRawRequest(withHeader(signed, 'x-amz-date', date))).resolves.toMatchObject({
+    await expect(sendRawRequest(replaceHeader(signed, 'x-amz-date', date))).resolves.toMatchObject({
       code: 'AuthorizationHeaderMalformed',
     });
   },
@@ -133,7 +133,7 @@ it('the object store refuses a request without a date, and one without a payload
     ['x-amz-date', 'AccessDenied'],
     ['x-amz-content-sha256', 'InvalidRequest'],
   ] as const) {
-    await expect(sendRawRequest(withHeader(signed, name, undefined))).resolves.toMatchObject({ code });
+    await expect(sendRawRequest(replaceHeader(signed, name, undefined))).resolves.toMatchObject({ code });
   }
 });
 
@@ -151,13 +151,13 @@ it('the object store writes no signature to its log', async () => {
   expect(fixture.log.join()).not.toContain('0123abcd');
 });
 
-function withHeader(request: RawRequest, name: string, value: string | undefined): RawRequest {
+function replaceHeader(request: RawRequest, name: string, value: string | undefined): RawRequest {
   const headers = { ...request.headers };
   if (value === undefined) delete headers[name];
   else headers[name] = value;
   return { ...request, headers };
 }
 
-function minutesFromNow(minutes: number): Date {
+function addMinutesToNow(minutes: number): Date {
   return new Date(Date.now() + minutes * 60_000);
 }

@@ -9,7 +9,7 @@ export interface Payload {
   /** The body, to be read once to its end. It ends without an error only if length and hashes match. */
   chunks: AsyncIterable<Buffer>;
   /** Returns the MD5 of the body. May be called only after `readChunks` has ended. */
-  verified(): Buffer;
+  getVerifiedMd5(): Buffer;
 }
 
 export interface PayloadOptions {
@@ -53,7 +53,7 @@ export function openPayload(
 
   return {
     chunks: readChunks(),
-    verified() {
+    getVerifiedMd5() {
       if (!result) throw new Error('the payload was not read to its end');
       return result;
     },

@@ -62,17 +62,17 @@ const SUITE: { name: string; request: Partial<SignedRequest>; signature: string 
   },
   {
     name: 'get-header-key-duplicate',
-    request: withHeaders({ 'my-header1': 'value2,value2,value1' }),
+    request: buildSuiteRequest({ 'my-header1': 'value2,value2,value1' }),
     signature: 'c9d5ea9f3f72853aea855b47ea873832890dbdd183b4468f858259531a5138ea',
   },
   {
     name: 'get-header-value-order',
-    request: withHeaders({ 'my-header1': 'value4,value1,value3,value2' }),
+    request: buildSuiteRequest({ 'my-header1': 'value4,value1,value3,value2' }),
     signature: '08c7e5a9acfcfeb3ab6b2185e75ce8b1deb5e634ec47601a50643f830c755c01',
   },
   {
     name: 'get-header-value-trim',
-    request: withHeaders({ 'my-header1': ' value1', 'my-header2': ' "a   b   c"' }),
+    request: buildSuiteRequest({ 'my-header1': ' value1', 'my-header2': ' "a   b   c"' }),
     signature: 'acc3ed3afb60bb290fc8d2dd0098b9911fcaa05412b367055dee359757a9c736',
   },
 ];
@@ -86,7 +86,7 @@ const S3_EXAMPLES: { name: string; request: Omit<SignedRequest, 'signedHeaders'>
       method: 'GET',
       rawPath: '/test.txt',
       query: [],
-      headers: s3Headers({ range: 'bytes=0-9', 'x-amz-content-sha256': EMPTY_SHA256 }),
+      headers: buildS3Headers({ range: 'bytes=0-9', 'x-amz-content-sha256': EMPTY_SHA256 }),
       payloadHash: EMPTY_SHA256,
     },
     signature: 'f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41',
@@ -97,7 +97,7 @@ const S3_EXAMPLES: { name: string; request: Omit<SignedRequest, 'signedHeaders'>
       method: 'PUT',
       rawPath: '/test%24file.text',
       query: [],
-      headers: s3Headers({
+      headers: buildS3Headers({
         date: 'Fri, 24 May 2013 00:00:00 GMT',
         'x-amz-content-sha256': '44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072',
         'x-amz-storage-class': 'REDUCED_REDUNDANCY',
@@ -112,7 +112,7 @@ const S3_EXAMPLES: { name: string; request: Omit<SignedRequest, 'signedHeaders'>
       method: 'GET',
       rawPath: '/',
       query: [['lifecycle', '']],
-      headers: s3Headers({ 'x-amz-content-sha256': EMPTY_SHA256 }),
+      headers: buildS3Headers({ 'x-amz-content-sha256': EMPTY_SHA256 }),
       payloadHash: EMPTY_SHA256,
     },
     signature: 'fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543',
@@ -126,7 +126,7 @@ const S3_EXAMPLES: { name: string; request: Omit<SignedRequest, 'signedHeaders'>
         ['max-keys', '2'],
         ['prefix', 'J'],
       ],
-      headers: s3Headers({ 'x-amz-content-sha256': EMPTY_SHA256 }),
+      headers: buildS3Headers({ 'x-amz-content-sha256': EMPTY_SHA256 }),
       payloadHash: EMPTY_SHA256,
     },
     signature: '34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7',
@@ -152,7 +152,7 @@ const S3_EXAMPLES: { name: string; request: Omit<SignedRequest, 'signedHeaders'>
 ];
 
 it.each(SUITE)('the signature of the AWS test suite request $name equals that of AWS', ({ request, signature }) => {
-  const headers = request.headers ?? suiteHeaders({});
+  const headers = request.headers ?? buildSuiteHeaders({});
   const canonical = buildCanonicalRequest({
     method: 'GET',
     rawPath: '/',
@@ -185,15 +185,15 @@ it.each(S3_EXAMPLES)(
   },
 );
 
-function withHeaders(headers: Record<string, string>): Partial<SignedRequest> {
-  return { headers: suiteHeaders(headers) };
+function buildSuiteRequest(headers: Record<string, string>): Partial<SignedRequest> {
+  return { headers: buildSuiteHeaders(headers) };
 }
 
-function suiteHeaders(headers: Record<string, string>): Map<string, string> {
+function buildSuiteHeaders(headers: Record<string, string>): Map<string, string> {
   return new Map(Object.entries({ host: 'example.amazonaws.com', 'x-amz-date': '20150830T123600Z', ...headers }));
 }
 
-function s3Headers(headers: Record<string, string>): Map<string, string> {
+function buildS3Headers(headers: Record<string, string>): Map<string, string> {
   return new Map(
     Object.entries({ host: 'examplebucket.s3.amazonaws.com', 'x-amz-date': '20130524T000000Z', ...headers }),
   );

@@ -3,22 +3,22 @@ import { deflateRawSync } from 'node:zlib';
 import { listInventory } from './send-draft';
 import { readZip, makeZip, type ZipEntry } from './zip';
 
-const encode = (text: string) => new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>;
-const bytesOf = async (blob: Blob) => new Uint8Array(await blob.arrayBuffer());
+const encodeText = (text: string) => new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>;
+const readBytes = async (blob: Blob) => new Uint8Array(await blob.arrayBuffer());
 const files: ZipEntry[] = [
-  { path: 'main.py', content: encode('print("Grüße")\n'.repeat(50)) },
-  { path: 'lib/ärzte.json', content: encode('{}') },
-  { path: 'empty', content: encode('') },
+  { path: 'main.py', content: encodeText('print("Grüße")\n'.repeat(50)) },
+  { path: 'lib/ärzte.json', content: encodeText('{}') },
+  { path: 'empty', content: encodeText('') },
 ];
 
 describe('a bundle in the browser', () => {
   it('unpacking a zip returns the files that were packed', async () => {
-    expect(await readZip(await bytesOf(await makeZip(files)))).toEqual(files);
+    expect(await readZip(await readBytes(await makeZip(files)))).toEqual(files);
   });
 
   it('identical files make identical zips that are smaller than the files', async () => {
     const [one, other] = await Promise.all([makeZip(files), makeZip(files)]);
-    expect(await bytesOf(one)).toEqual(await bytesOf(other));
+    expect(await readBytes(one)).toEqual(await readBytes(other));
     expect(one.size).toBeLessThan(700);
   });
 
@@ -27,13 +27,13 @@ describe('a bundle in the browser', () => {
       'import io,sys,zipfile; z=zipfile.ZipFile(io.BytesIO(sys.stdin.buffer.read())); assert not z.testzip(); ' +
       'print(*z.namelist(), sep="|")';
     const names = execFileSync('python3', ['-X', 'utf8', '-c', program], {
-      input: await bytesOf(await makeZip(files)),
+      input: await readBytes(await makeZip(files)),
     });
     expect(names.toString().trim()).toBe('main.py|lib/ärzte.json|empty');
   });
 
   it('a pack draft is sent with the size and digest of each file', async () => {
-    const [inventory] = await listInventory([{ path: 'main.py', content: encode('x = 1\n') }]);
+    const [inventory] = await listInventory([{ path: 'main.py', content: encodeText('x = 1\n') }]);
     expect(inventory).toEqual({
       path: 'main.py',
       size: 6,
@@ -42,15 +42,15 @@ describe('a bundle in the browser', () => {
   });
 
   it.each([
-    ['empty', encode('')],
-    ['a text', encode('hello'.repeat(20))],
-    ['half of a zip', encode('PK\x03\x04').slice(0, 4)],
+    ['empty', encodeText('')],
+    ['a text', encodeText('hello'.repeat(20))],
+    ['half of a zip', encodeText('PK\x03\x04').slice(0, 4)],
   ])('a file that is %s is rejected as a bundle', async (_, bytes) => {
     await expect(readZip(bytes)).rejects.toMatchObject({ code: 'bundle_rejected' });
   });
 
   it('unpacking a file stops at the size that the zip states for the file', async () => {
-    const honest = await bytesOf(await makeZip([{ path: 'a', content: encode('a'.repeat(1000)) }]));
+    const honest = await readBytes(await makeZip([{ path: 'a', content: encodeText('a'.repeat(1000)) }]));
     const bomb = new Uint8Array(deflateRawSync(Buffer.alloc(1_000_000)));
     const view = new DataView(honest.buffer);
     const part = 30 + 1;

@@ -29,7 +29,7 @@ export function RollBackButton({ pack, installation }: RollBackProps) {
     const version = pack.versions.find(({ versionId }) => versionId === wanted);
     return version ? formatVersion(version) : 'nothing';
   };
-  const undo = async () => {
+  const undoRollBack = async () => {
     try {
       const { etag } = await readUnchanged(path.id, {
         pinnedVersionId: previousVersionId,
@@ -50,7 +50,10 @@ export function RollBackButton({ pack, installation }: RollBackProps) {
     onSuccess: ({ queuedJobs }) => {
       const count = queuedJobs.length;
       const queueNote = count > 0 ? ` ${formatCount(count)} queued runs keep the other version.` : '';
-      showToast(`${name} was rolled back to ${formatVersionName(previousVersionId)}.${queueNote}`, () => void undo());
+      showToast(
+        `${name} was rolled back to ${formatVersionName(previousVersionId)}.${queueNote}`,
+        () => void undoRollBack(),
+      );
     },
     onError: (error) => showErrorToast(error, name),
     onSettled: () => client.invalidateQueries({ queryKey: ['packs'] }),

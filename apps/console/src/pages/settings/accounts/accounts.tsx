@@ -13,7 +13,7 @@ import { showToast, showErrorToast } from '../../../ui/toast';
 import { AccountDialog } from './account-dialog';
 import { AccountUses } from './uses';
 
-const itemsOf = (page: AccountList) => page.accounts;
+const getPageItems = (page: AccountList) => page.accounts;
 
 const statuses: Record<Account['status'], string> = {
   free: 'free',
@@ -31,20 +31,20 @@ export function Accounts() {
   const [looking, setLooking] = useState<string | null>(null);
   const mayChange = usePermission('vault.write');
   const client = useQueryClient();
-  const refresh = () => client.invalidateQueries({ queryKey: ['accounts'] });
+  const refreshAccounts = () => client.invalidateQueries({ queryKey: ['accounts'] });
   const list = useList({
     queryKey: ['accounts'],
     fetchPage: (page, signal) => accountsList({ query: page, signal }),
-    itemsOf,
+    itemsOf: getPageItems,
   });
-  const change = async (name: string, enabled: boolean) => {
+  const setAccountEnabled = async (name: string, enabled: boolean) => {
     try {
       const { status } = await accountsUpdate({ path: { name }, body: { enabled } });
       showToast(`${name} is ${statuses[status]}.`);
     } catch (error) {
       showErrorToast(error);
     }
-    void refresh();
+    void refreshAccounts();
   };
   return (
     <>
@@ -81,13 +81,13 @@ export function Accounts() {
                   mayChange &&
                     account.setAside !== null && {
                       label: 'Put back',
-                      run: () => void change(account.name, true),
+                      run: () => void setAccountEnabled(account.name, true),
                     },
                   mayChange && { label: 'Edit', run: () => setEditing(account) },
                   mayChange &&
                     account.setAside === null && {
                       label: account.enabled ? 'Disable' : 'Enable',
-                      run: () => void change(account.name, !account.enabled),
+                      run: () => void setAccountEnabled(account.name, !account.enabled),
                     },
                   mayChange && { label: 'Delete', danger: true, run: () => setLeaving(account.name) },
                 ]}
@@ -102,7 +102,7 @@ export function Accounts() {
           onClose={() => setEditing(null)}
           onSaved={() => {
             setEditing(null);
-            void refresh();
+            void refreshAccounts();
           }}
         />
       )}
@@ -114,7 +114,7 @@ export function Accounts() {
           verb="Delete"
           act={async () => {
             await accountsDelete({ path: { name: leaving } });
-            await refresh();
+            await refreshAccounts();
             showToast(`${leaving} was deleted.`);
           }}
         >

@@ -6,14 +6,14 @@ import { AgentLink } from '../../../parts/names';
 import { Dialog } from '../../../ui/dialog';
 import { SimpleList } from '../../../ui/table/simple-list';
 
-const usesOf = (page: AccountUseList) => page.uses;
+const getPageUses = (page: AccountUseList) => page.uses;
 
 /** The runs that have or had an account. */
 export function AccountUses({ account: name, onClose }: { account: string; onClose: () => void }) {
   const list = useList({
     queryKey: ['accounts', name, 'uses'],
     fetchPage: (page, signal) => accountsUses({ path: { name }, query: page, signal }),
-    itemsOf: usesOf,
+    itemsOf: getPageUses,
   });
   return (
     <Dialog open onOpenChange={onClose} title={`Runs with ${name}`}>

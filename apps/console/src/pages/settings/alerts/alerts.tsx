@@ -51,7 +51,7 @@ export function Alerts() {
               </td>
               <td>{rule.enabled ? 'on' : 'off'}</td>
               <td className="[overflow-wrap:anywhere]">
-                <bdi>{namesOf(rule.channelIds, known)}</bdi>
+                <bdi>{formatChannelNames(rule.channelIds, known)}</bdi>
               </td>
               <td>
                 <Button onClick={() => setWriting(rule)}>
@@ -82,7 +82,7 @@ function describeOptions({ when, times, minutes, hours, percent }: AlertRule): s
   return percent === undefined ? '' : `${percent} %`;
 }
 
-function namesOf(ids: string[], channels: NotificationChannel[]): string {
+function formatChannelNames(ids: string[], channels: NotificationChannel[]): string {
   const names = channels.filter(({ id }) => ids.includes(id)).map(({ name }) => name);
   return names.join(', ') || 'none';
 }

@@ -30,7 +30,7 @@ export function RuleForm({ rule, channels, close, changed }: RuleFormProps) {
       <Form
         submit="Save"
         onSubmit={(values) => {
-          const number = (name: 'times' | 'minutes' | 'hours' | 'percent') => {
+          const readNumberField = (name: 'times' | 'minutes' | 'hours' | 'percent') => {
             const value = values.readNumber(name);
             return value === null ? {} : { [name]: value };
           };
@@ -40,7 +40,12 @@ export function RuleForm({ rule, channels, close, changed }: RuleFormProps) {
               enabled: values.readFlag('enabled'),
               channelIds: values.readAll('channelIds'),
               ...(when ? { when } : {}),
-              ...{ ...number('times'), ...number('minutes'), ...number('hours'), ...number('percent') },
+              ...{
+                ...readNumberField('times'),
+                ...readNumberField('minutes'),
+                ...readNumberField('hours'),
+                ...readNumberField('percent'),
+              },
             },
           });
         }}

@@ -30,13 +30,13 @@ export function describeAttempt(
   if (status === 'delivered') return `${receiver} accepted the message.`;
   if (status === 'unclear') return `It is unknown whether the message arrived, so it is not sent again${reason}.`;
   if (status === 'sending') return 'The message is being sent.';
-  const advice = status === 'pending' ? ' It is tried again.' : adviceFor(kind, statusCode);
+  const advice = status === 'pending' ? ' It is tried again.' : getFailureAdvice(kind, statusCode);
   if (statusCode === null) return `The message could not be sent${reason}.${advice}`;
   return `${receiver} did not accept the message${reason}.${advice}`;
 }
 
 /** Returns what to do after a message was refused for good; empty if the error says it. */
-function adviceFor(kind: ChannelKind, statusCode: number | null): string {
+function getFailureAdvice(kind: ChannelKind, statusCode: number | null): string {
   if (kind === 'email') return statusCode === 550 ? ' Check the e-mail address.' : '';
   const isUnknown = statusCode !== null && [403, 404, 410].includes(statusCode);
   if (!isUnknown) return '';

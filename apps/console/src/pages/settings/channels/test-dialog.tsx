@@ -32,7 +32,7 @@ export function TestDialog({ channel, close }: { channel: NotificationChannel; c
     queryFn: async ({ signal }) => (await notificationChannelsRead({ path: { id }, signal })).lastTest?.results ?? [],
     enabled: sent.isSuccess,
     gcTime: 0,
-    refetchInterval: ({ state: { data = [] } }) => (data.length > 0 && data.every(hasResult) ? false : pollMs),
+    refetchInterval: ({ state: { data = [] } }) => (data.length > 0 && data.every(hasTestResult) ? false : pollMs),
   });
   const results = result.data ?? [];
   return (
@@ -47,9 +47,9 @@ export function TestDialog({ channel, close }: { channel: NotificationChannel; c
           <ul className="flex flex-col gap-2">
             {results.map((each) => (
               <li key={each.recipient ?? ''} className="flex flex-wrap items-center gap-2">
-                {hasResult(each) && <StatusMark status={each.status} />}
+                {hasTestResult(each) && <StatusMark status={each.status} />}
                 {each.recipient !== null && <bdi className="font-medium">{each.recipient}</bdi>}
-                <bdi>{hasResult(each) ? describeAttempt(kind, each) : 'Waiting for the result…'}</bdi>
+                <bdi>{hasTestResult(each) ? describeAttempt(kind, each) : 'Waiting for the result…'}</bdi>
               </li>
             ))}
           </ul>
@@ -66,7 +66,7 @@ export function TestDialog({ channel, close }: { channel: NotificationChannel; c
 }
 
 /** Whether the message was attempted. A message whose attempt failed is pending again until it is repeated. */
-function hasResult({ status, statusCode, error }: NotificationTestResult): boolean {
+function hasTestResult({ status, statusCode, error }: NotificationTestResult): boolean {
   const isAttempted = statusCode !== null || error !== null;
   return status !== 'sending' && (status !== 'pending' || isAttempted);
 }

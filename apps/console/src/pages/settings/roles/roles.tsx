@@ -21,7 +21,8 @@ export function Roles() {
   const { permissions } = useCurrentUser().user;
   const client = useQueryClient();
   const refreshRoles = () => client.invalidateQueries({ queryKey: ['roles'] });
-  const mayChange = (role: OwnRole) => !role.builtIn && role.permissions.every((each) => permissions.includes(each));
+  const canChangeRole = (role: OwnRole) =>
+    !role.builtIn && role.permissions.every((each) => permissions.includes(each));
   return (
     <>
       <Panel
@@ -48,8 +49,8 @@ export function Roles() {
                     name={role.name}
                     actions={[
                       { label: 'Show permissions', run: () => setEditing({ ...role, builtIn: true }) },
-                      mayChange(role) && { label: 'Change permissions', run: () => setEditing(role) },
-                      mayChange(role) && {
+                      canChangeRole(role) && { label: 'Change permissions', run: () => setEditing(role) },
+                      canChangeRole(role) && {
                         label: 'Delete',
                         danger: true,
                         run: () => setLeaving(role.name),

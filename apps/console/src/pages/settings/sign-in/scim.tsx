@@ -19,7 +19,7 @@ export function ScimSettings() {
   const { data, error, refetch } = useQuery({ queryKey: key, queryFn: ({ signal }) => scimTokenRead({ signal }) });
   if (data === undefined)
     return error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={3} />;
-  const create = async () => {
+  const createToken = async () => {
     const made = await scimTokenCreate();
     setToken(made.token);
     await client.invalidateQueries({ queryKey: key });
@@ -71,7 +71,7 @@ export function ScimSettings() {
         onOpenChange={() => setChange(null)}
         title={data.token ? 'Replace the token?' : 'Create a token?'}
         verb={data.token ? 'Replace' : 'Create'}
-        act={create}
+        act={createToken}
       >
         {data.token && 'The present token ends at once. '}A provider with the token can make users admins.
       </ConfirmDialog>

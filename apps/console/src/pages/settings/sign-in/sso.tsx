@@ -172,7 +172,7 @@ function readSettings(values: Values) {
 function ProviderTest() {
   const [isBusy, setBusy] = useState(false);
   const [result, setResult] = useState<SsoTest | null>(null);
-  const test = async () => {
+  const testSettings = async () => {
     setBusy(true);
     try {
       setResult(await organizationSsoTest());
@@ -184,7 +184,7 @@ function ProviderTest() {
   };
   return (
     <div className="mt-4 flex flex-col items-start gap-2">
-      <Button busy={isBusy} onClick={() => void test()}>
+      <Button busy={isBusy} onClick={() => void testSettings()}>
         Test the saved provider
       </Button>
       <p role="status" className={result?.ok === false ? 'text-bad' : 'text-good'}>
@@ -196,7 +196,7 @@ function ProviderTest() {
 
 function Domains({ domains }: { domains: SsoDomain[] }) {
   const client = useQueryClient();
-  const prove = async ({ domain }: SsoDomain) => {
+  const proveDomain = async ({ domain }: SsoDomain) => {
     try {
       await organizationSsoProve({ body: { domain } });
       showToast(`${domain} is proved.`);
@@ -224,7 +224,7 @@ function Domains({ domains }: { domains: SsoDomain[] }) {
               ) : (
                 <>
                   <span className="text-warn">not proved</span>
-                  <Button onClick={() => void prove(each)}>Check the record of {each.domain}</Button>
+                  <Button onClick={() => void proveDomain(each)}>Check the record of {each.domain}</Button>
                 </>
               )}
             </div>

@@ -14,7 +14,7 @@ const most = 200;
 /** Durations of the workflow's latest runs, with its revisions. */
 export function WorkflowDurations({ workflowId }: { workflowId: string }) {
   const { data, error, refetch } = useQuery({
-    // Not below ['runs'], because then every event of a run would request all of these runs again.
+    // The key does not start with 'runs', because every event of a run would then request all of these runs again.
     queryKey: ['durations', workflowId],
     queryFn: ({ signal }) => jobsList({ query: { workflowId, sort: '-startedAt', limit: most }, signal }),
     staleTime: 15_000,

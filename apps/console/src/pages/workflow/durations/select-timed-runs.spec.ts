@@ -1,6 +1,6 @@
 import { findRevisionChanges, selectTimedRuns } from './select-timed-runs';
 
-const run = (id: string, startedAt: string | null, workflowRevision: number, durationMs: number | null = 1500) => ({
+const makeRun = (id: string, startedAt: string | null, workflowRevision: number, durationMs: number | null = 1500) => ({
   ...{ id, startedAt, workflowRevision, durationMs },
   status: 'completed' as const,
 });
@@ -8,10 +8,10 @@ const run = (id: string, startedAt: string | null, workflowRevision: number, dur
 describe('the durations of runs', () => {
   it('selectTimedRuns returns runs by their start time, without runs that did not start or have not ended', () => {
     const runs = [
-      run('c', '2026-11-03T10:00:00Z', 2),
-      run('open', '2026-11-02T12:00:00Z', 2, null),
-      run('a', '2026-11-01T10:00:00Z', 1),
-      run('cancelled', null, 1),
+      makeRun('c', '2026-11-03T10:00:00Z', 2),
+      makeRun('open', '2026-11-02T12:00:00Z', 2, null),
+      makeRun('a', '2026-11-01T10:00:00Z', 1),
+      makeRun('cancelled', null, 1),
     ];
     expect(selectTimedRuns(runs)).toEqual([
       { id: 'a', status: 'completed', at: Date.parse('2026-11-01T10:00:00Z') / 1000, seconds: 1.5, revision: 1 },
@@ -20,7 +20,9 @@ describe('the durations of runs', () => {
   });
 
   it('findRevisionChanges returns each run whose workflow revision differs from that of the run before', () => {
-    const runs = [1, 1, 2, 2, 1, 3].map((revision, at) => run(`run-${at}`, `2026-11-0${at + 1}T10:00:00Z`, revision));
+    const runs = [1, 1, 2, 2, 1, 3].map((revision, at) =>
+      makeRun(`run-${at}`, `2026-11-0${at + 1}T10:00:00Z`, revision),
+    );
     expect(findRevisionChanges(selectTimedRuns(runs)).map(({ id, revision }) => [id, revision])).toEqual([
       ['run-2', 2],
       ['run-4', 1],

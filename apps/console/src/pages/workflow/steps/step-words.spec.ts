@@ -1,7 +1,7 @@
 import { summarizeStep, pickPropertiesWithoutField, createStepId } from './step-words';
 
 describe('a step in words', () => {
-  it('the summary of a step shows its properties without its origin', () => {
+  it('the summary of a workflow step shows its properties without its id, confidence and review', () => {
     const step = { id: 'a', type: 'fill', field: 'Name', value: '{{NAME}}', confidence: 0.4, review: 'needed' };
     expect(summarizeStep(step)).toBe('field Name, value {{NAME}}');
     expect(summarizeStep({ ...step, title: 'Write the name', timeout: 5 })).toBe(
@@ -17,7 +17,7 @@ describe('a step in words', () => {
     });
   });
 
-  it('a new step gets a unique id', () => {
+  it('a new workflow step gets an id that no other step has', () => {
     expect(createStepId('click', [{ id: 'click-2' }])).toBe('click-3');
   });
 });

@@ -88,7 +88,7 @@ export function Steps({ workflow, editing, mayEdit }: StepsProps) {
   );
 }
 
-/** The edited step and its position; the step is undefined if it is new. */
+/** The edited step and its position. The step is undefined while a new one is added. */
 interface Edited {
   at: number;
   step?: Step;
