@@ -37,7 +37,13 @@ const StepUp = lazy(async () => ({ default: (await import('./step-up')).StepUp }
 export function Frame() {
   const client = useQueryClient();
   const [open, setOpen] = useState<'palette' | 'keys' | 'report' | null>(null);
-  useKeys({ openPalette: () => setOpen('palette'), openHelp: () => setOpen('keys') });
+  const [earlyText, setEarlyText] = useState('');
+  const openPalette = () => {
+    setEarlyText('');
+    setOpen('palette');
+  };
+  const typeEarly = open === 'palette' ? (key: string) => setEarlyText((text) => text + key) : undefined;
+  useKeys({ openPalette, openHelp: () => setOpen('keys'), typeEarly });
   useEffect(() => onReconnect(() => void client.invalidateQueries()), [client]);
   useOrganizationEvents();
   useEffect(() => callWhenIdle(preloadSurfaces), []);
@@ -58,7 +64,7 @@ export function Frame() {
             <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" className="size-6" />
             Muster
           </Link>
-          <IconButton label="Search everything (Ctrl K)" onClick={() => setOpen('palette')}>
+          <IconButton label="Search everything (Ctrl K)" onClick={openPalette}>
             <Command aria-hidden className="size-4" />
           </IconButton>
           <IconButton label="Report a bug or an idea" onClick={() => setOpen('report')}>
@@ -90,7 +96,7 @@ export function Frame() {
         </Suspense>
       </main>
       <Suspense>
-        {open === 'palette' && <Palette close={() => setOpen(null)} />}
+        {open === 'palette' && <Palette earlyText={earlyText} close={() => setOpen(null)} />}
         {open === 'keys' && <KeyHelp close={() => setOpen(null)} />}
         {open === 'report' && <ReportDialog close={() => setOpen(null)} />}
       </Suspense>

@@ -35,17 +35,23 @@ interface Hit {
 const partOfId = /^[0-9a-f-]{6,36}$/i;
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
+interface PaletteProps {
+  /** Text that was typed while the palette was being loaded. */
+  earlyText: string;
+  close: () => void;
+}
+
 /** Opens a page, an agent or a workflow by its name, or a run by its id or subject. */
-export function Palette({ close }: { close: () => void }) {
+export function Palette({ earlyText, close }: PaletteProps) {
   return (
     <Dialog open onOpenChange={close} title="Go to">
-      <PaletteSearch leave={close} />
+      <PaletteSearch earlyText={earlyText} leave={close} />
     </Dialog>
   );
 }
 
-function PaletteSearch({ leave }: { leave: () => void }) {
-  const [text, setText] = useState('');
+function PaletteSearch({ earlyText, leave }: { earlyText: string; leave: () => void }) {
+  const [text, setText] = useState(earlyText);
   const [at, setAt] = useState(0);
   const id = useId();
   const navigate = useNavigate();

@@ -8,6 +8,8 @@ const sequenceMs = 1200;
 interface Keys {
   openPalette: () => void;
   openHelp: () => void;
+  /** Receives what is typed after the palette was opened and before it is loaded. Undefined while it is closed. */
+  typeEarly: ((key: string) => void) | undefined;
 }
 
 /** Shortcuts: `/` searches, `?` lists the shortcuts, `g` and a letter opens a page, Ctrl or Cmd with K the palette. */
@@ -26,6 +28,11 @@ export function useKeys(keys: Keys): void {
         return latest.current.openPalette();
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isDialogOpen()) return;
+      if (latest.current.typeEarly) {
+        event.preventDefault();
+        if (event.key.length === 1) latest.current.typeEarly(event.key);
+        return;
+      }
       const going = event.timeStamp - goneAt < sequenceMs && goneAt > 0;
       goneAt = 0;
       if (going) {

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -129,8 +129,15 @@ export class AskingStage {
 
   /** Content of the files in the worker's folder, without the profiles of browsers. */
   readWorkerFiles(): string {
-    const args = ['-rhoaE', '--exclude-dir=profile*', '--exclude=muster-worker.js', '.{1,5000}', this.folder];
-    return execFileSync('grep', args, { maxBuffer: 256 * 1024 * 1024 }).toString('latin1');
+    return (
+      readdirSync(this.folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile() && entry.name !== 'muster-worker.js')
+        .map((entry) => join(entry.parentPath, entry.name))
+        // The worker removes files of its folder while they are read.
+        .filter((path) => !/\/profile[^/]*\//.test(path) && existsSync(path))
+        .map((path) => readFileSync(path, 'latin1'))
+        .join('\n')
+    );
   }
 
   /** Reads a resource. Repeats the request while an app or Postgres is away. */

@@ -26,6 +26,30 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
+  it('the palette has the text that was typed while it was loaded, and these keys do not act as shortcuts', async () => {
+    const tab = await fixture.openSignedInTab('/app/');
+    const { page } = tab;
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+    let load: () => void;
+    const isReleased = new Promise<void>((resolve) => (load = resolve));
+    await page.route(/palette[^/]*\.js$/, async (route) => {
+      await isReleased;
+      await route.continue();
+    });
+    const isRequested = page.waitForRequest(/palette[^/]*\.js$/);
+    await page.keyboard.press('Control+k');
+    await isRequested;
+    // Without the palette, these two keys open the page of runs.
+    await page.keyboard.type('gr');
+    load!();
+    const field = page.getByRole('dialog').getByRole('combobox');
+    await field.waitFor();
+    await page.keyboard.type('x');
+    expect(await field.inputValue()).toBe('grx');
+    expect(new URL(page.url()).pathname.replace(/\/$/, '')).toBe('/app');
+    await tab.close();
+  });
+
   it('the console hides typed text during a new sign-in, and warns before an idle session ends', async () => {
     const tab = await fixture.openSignedInTab('/app/settings?part=API%20keys');
     const { page } = tab;

@@ -201,7 +201,7 @@ describeInBrowser('lists and the links to them', () => {
       [run.id.slice(-8), `/app/runs/${run.id}`],
     ]) {
       await page.keyboard.press('Control+k');
-      await page.getByRole('combobox').fill(id!);
+      await page.getByRole('dialog').getByRole('combobox').fill(id!);
       await page.getByRole('option').first().waitFor();
       await page.keyboard.press('Enter');
       await page.waitForURL((url) => url.pathname === path);
@@ -240,7 +240,7 @@ describeInBrowser('lists and the links to them', () => {
     expect(await page.getByText('No matching deliveries.').count()).toBe(0);
     // A run is found by the end of its id, even if it is old.
     await page.keyboard.press('Control+k');
-    await page.getByRole('combobox').fill('feedbeef');
+    await page.getByRole('dialog').getByRole('combobox').fill('feedbeef');
     await page.getByRole('option', { name: /run feedbeef, cancelled/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.waitForURL((url) => url.pathname === `/app/runs/${far}`);

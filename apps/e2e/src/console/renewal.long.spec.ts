@@ -271,7 +271,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     const waitForHeading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
     const openByPalette = async (id: string) => {
       await page.keyboard.press('Control+k');
-      await page.getByRole('combobox').fill(id);
+      await page.getByRole('dialog').getByRole('combobox').fill(id);
       await page.getByRole('option').first().waitFor();
       await page.keyboard.press('Enter');
     };

@@ -313,10 +313,10 @@ describeInBrowser('the settings', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('row', { name: /acme small/ }).waitFor({ state: 'detached' });
     await openSettingsTab(page, 'Audit');
-    await page.getByLabel('Action').fill('no.such.action');
+    await page.getByLabel('Action', { exact: true }).fill('no.such.action');
     await page.getByText('No matching changes.').waitFor();
     const { entries } = (await (await fixture.createApiClient()).get('/api/audit?limit=1')).body;
-    await page.getByLabel('Action').fill(entries[0].action);
+    await page.getByLabel('Action', { exact: true }).fill(entries[0].action);
     await page.getByRole('button', { name: entries[0].action }).first().click();
     const entry = page.getByRole('dialog', { name: entries[0].action });
     expect(await entry.innerText()).toContain(fixture.admin[0]);

@@ -64,7 +64,7 @@ function DayField({ label, day, change }: { label: string; day: string; change: 
   const [text, type] = useDelayedText(day, (typed) => /^[12]\d{3}-/.test(typed) && change(typed), pauseMs);
   return (
     <label className="flex items-center gap-1.5">
-      <span className="text-dim">{label}</span>
+      <span className="text-dim max-sm:min-w-18">{label}</span>
       <input
         type="date"
         className={`${inputClass} w-auto`}

@@ -41,7 +41,7 @@ export function RunQueue() {
   const endedMore = completed.data.isMore || failed.data.isMore;
   return (
     <Panel title="Runs">
-      <dl className="flex flex-wrap gap-3">
+      <dl className="grid grid-cols-2 gap-3 sm:flex sm:flex-wrap">
         <QueueFigure name="Waiting" search={{ status: 'queued' }}>
           {formatCountOrMore(waiting.length, queued.data.isMore)}
         </QueueFigure>

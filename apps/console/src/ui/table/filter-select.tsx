@@ -15,7 +15,7 @@ export function FilterSelect({ label, value, options, all, change }: FilterSelec
   const id = useId();
   return (
     <div className="flex items-center gap-1.5">
-      <label htmlFor={id} className="whitespace-nowrap text-dim max-sm:min-w-16">
+      <label htmlFor={id} className="whitespace-nowrap text-dim max-sm:min-w-18">
         {label}
       </label>
       <select
