@@ -69,7 +69,7 @@ class Subject {
       ]);
       return () => sweepPlacements(parts, new Round('bench'));
     }
-    if (work === 'freed') return () => Promise.all(agentIds.map((agentId) => dispatch.startNextJobOfAgent(agentId)));
+    if (work === 'freed') return () => Promise.all(agentIds.map((agentId) => dispatch.startNextJob(agentId)));
     const jobs = await this.querySql<{ id: string }>(
       `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, target_labels,
                         target_prefer, target_group)
@@ -80,7 +80,7 @@ class Subject {
     );
     return unplaced
       ? () => Promise.all(jobs.map(({ id }) => placeJob(parts, id)))
-      : () => Promise.all(agentIds.map((agentId) => dispatch.startNextJobOfAgent(agentId)));
+      : () => Promise.all(agentIds.map((agentId) => dispatch.startNextJob(agentId)));
   }
 
   /**

@@ -50,7 +50,7 @@ export class DispatchProcessor extends QueueProcessor {
 
   @HandlesJob('dispatch', 'dispatch-agent')
   async dispatchAgent({ agentId }: AgentPayload, message: ReceivedMessage): Promise<void> {
-    await this.starts.startNextJobOfAgent(agentId, message);
+    await this.starts.startNextJob(agentId, message);
   }
 
   @HandlesJob('dispatch', 'place-job')

@@ -9,7 +9,7 @@ export {
 } from './api-keys/api-keys';
 export { isValidWorkerKey } from './api-keys/worker-key';
 export { type Actor, audit, type AuditRecord, listChangedFields } from './audit/audit';
-export { describeCaller, callerChannel, describeCallerInSentence } from './audit/actor-names';
+export { describeCaller, getCallerChannel, describeCallerInSentence } from './audit/actor-names';
 export { AccessLog } from './audit/access-log';
 export { closeAuditDays } from './audit/chain/close-days';
 export { defaultRetention } from './audit/chain/cut-days';
@@ -51,7 +51,7 @@ export {
   updateOrganization,
 } from './organizations/organizations';
 export { purgeByRetention } from './organizations/retention';
-export { presentSettings, readSettings, type SettingsRow, updateSettings } from './organizations/settings';
+export { presentOrganizationSettings, readSettings, type SettingsRow, updateSettings } from './organizations/settings';
 export { getBoundAgent, type KeyPrincipal, type Principal, type UserPrincipal } from './principal';
 export { purgeExpiredCredentials } from './purge-expired';
 export {

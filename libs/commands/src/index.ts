@@ -41,7 +41,7 @@ export {
 } from './requests/command-actions';
 export { type NewCommand, issueCommand, issueRunCommand } from './requests/issue-command';
 export { runCommand } from './requests/run-command';
-export { recordBlockedWakeOnError, requireWakeable, startCommand } from './requests/start-command';
+export { recordBlockedWakeOnError, requireWakeableAgent, startCommand } from './requests/start-command';
 export { startFramesCommand } from './requests/start-frames';
 export { waitForCommand } from './requests/wait-for-command';
 export { type ArtifactRow, findArtifact, listArtifacts } from './uploads/list-artifacts';

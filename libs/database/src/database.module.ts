@@ -29,7 +29,7 @@ import { OutboxRelay } from './outbox/outbox-relay';
 import { PostgresListener } from './postgres-listener';
 import { StoredRecoveryHold } from './recovery/recovery-hold';
 import { ReadReplica } from './replica/read-replica';
-import { getPool } from './transactions/run-scoped-statement';
+import { getTypeOrmPool } from './transactions/run-scoped-statement';
 
 /**
  * Provides the database. The process starts without a connection, and is ready once the database responds with the
@@ -101,7 +101,7 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
   private async connect(isRetry = false): Promise<void> {
     try {
       await this.dataSource.initialize();
-      const pool = getPool(this.dataSource);
+      const pool = getTypeOrmPool(this.dataSource);
       // A connection that fails while it is checked out emits an error event on the client, which ends the process if
       // the event has no listener. The listener is added at the first checkout, because the first connection of the
       // pool is opened before this code runs.

@@ -14,7 +14,7 @@ import { runStatements, type SharedStatement } from './sets/run-statements';
 import { type SetResult, Sets } from './sets/sets';
 import { OwnConnection } from './transactions/own-connection';
 import { buildStatementForRow } from './transactions/row-statement';
-import { getPool, runScopedStatement } from './transactions/run-scoped-statement';
+import { getTypeOrmPool, runScopedStatement } from './transactions/run-scoped-statement';
 import { type Scope, setScopeStatement, setScopeOfSetStatement } from './transactions/scope';
 import type { Statement } from './transactions/statement-batch';
 import { Transaction } from './transactions/transaction';
@@ -149,7 +149,7 @@ export class Database {
   }
 
   private async attemptSharedTransaction(scope: Scope, works: readonly Work[]): Promise<SetResult[]> {
-    const client = await getPool(this.dataSource).connect();
+    const client = await getTypeOrmPool(this.dataSource).connect();
     const now = this.now();
     const connection = new OwnConnection(scope, setScopeOfSetStatement(scope, now), client, this.dataSource);
     let unusable: Error | undefined;
@@ -196,7 +196,7 @@ export class Database {
     work: (tx: Transaction) => Promise<T>,
     turn: string | null,
   ): Promise<T> {
-    const client = await getPool(this.dataSource).connect();
+    const client = await getTypeOrmPool(this.dataSource).connect();
     const now = this.now();
     const connection = new OwnConnection(scope, setScopeStatement(scope, now), client, this.dataSource);
     const tx = new Transaction(scope, now, connection, turn);

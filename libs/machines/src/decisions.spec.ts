@@ -2,7 +2,7 @@ import type { IdleStopPolicy } from '@muster/contracts';
 import { decideFinalStatus } from './orders/finish-order';
 import { runEnded } from './activity/activity';
 import { decideIdleStop } from './idle/decide-idle-stop';
-import { describeSilence } from './life/fail-silent-agents';
+import { explainSilence } from './life/fail-silent-agents';
 import { decideHeartbeatMove } from './reports/decide-heartbeat-move';
 import { explainAgent } from './registry/explain-agent';
 
@@ -272,16 +272,16 @@ describe('silence', () => {
   const agent = { status: 'online' as const, lastSeen: getTimeMinutesAgo(2), statusSince: getTimeMinutesAgo(5) };
 
   it('an agent that sends no heartbeat for too long is moved to offline', () => {
-    expect(describeSilence(agent, now, 120_000)).toBeNull();
-    expect(describeSilence(agent, now, 119_999)).toBe('no heartbeat for 120 s');
-    expect(describeSilence({ ...agent, status: 'draining' }, now, 1000)).not.toBeNull();
+    expect(explainSilence(agent, now, 120_000)).toBeNull();
+    expect(explainSilence(agent, now, 119_999)).toBe('no heartbeat for 120 s');
+    expect(explainSilence({ ...agent, status: 'draining' }, now, 1000)).not.toBeNull();
   });
 
   it('silence is counted from when the agent came online, and only for agents that are online or draining', () => {
-    expect(describeSilence({ ...agent, lastSeen: null, statusSince: getTimeMinutesAgo(1) }, now, 90_000)).toBeNull();
-    expect(describeSilence({ ...agent, statusSince: getTimeMinutesAgo(1) }, now, 90_000)).toBeNull();
+    expect(explainSilence({ ...agent, lastSeen: null, statusSince: getTimeMinutesAgo(1) }, now, 90_000)).toBeNull();
+    expect(explainSilence({ ...agent, statusSince: getTimeMinutesAgo(1) }, now, 90_000)).toBeNull();
     for (const status of ['offline', 'stopped', 'starting', 'stopping', 'rebooting', 'terminated'] as const) {
-      expect(describeSilence({ ...agent, status }, now, 1)).toBeNull();
+      expect(explainSilence({ ...agent, status }, now, 1)).toBeNull();
     }
   });
 });

@@ -34,7 +34,7 @@ export {
   onStatuses,
 } from './life/agent-life';
 export { longestLead, prewakeLead, computePrewakeLeadMs, computePrewakeTimeoutMs } from './life/boot-time';
-export { describeSilence, failSilentAgents, silentAgentsSql } from './life/fail-silent-agents';
+export { explainSilence, failSilentAgents, silentAgentsSql } from './life/fail-silent-agents';
 export { type LifecycleFacts, buildLifecycleEntry, setAgentStatus } from './life/set-agent-status';
 export {
   type WakeFailures,
@@ -48,12 +48,12 @@ export { MachinesConfig } from './machines.config';
 export { readLiveStatus } from './orders/live-status';
 export { LocalAgentRows } from './orders/local-agents';
 export { MachineControl } from './orders/machine-control';
-export { describeMachineWithin, toMachine } from './orders/machine-of';
+export { describeMachineWithin, toProviderMachine } from './orders/machine-of';
 export { MachinesModule } from './orders/machines.module';
 export { decideWakeStep } from './orders/wake-machine';
 export { type TouchedJobs, drainAgent, undrainAgent } from './power/drain';
 export { rebootAgent, requireSwitchableMachine, startAgent, stopAgent } from './power/power';
-export { requireActionPossible } from './power/require-action-possible';
+export { requirePossibleMachineAction } from './power/require-action-possible';
 export { requireOwnMachine } from './power/require-own-machine';
 export { terminateAgent } from './power/terminate-agent';
 export { waitUntilOnlineOrThrow } from './power/wait-for-wake';

@@ -79,7 +79,7 @@ const ajv = new Ajv({ allErrors: true, strict: false });
 /** Compiled validators by schema object, which all calls of a kind share. */
 const validators = new WeakMap<object, ValidateFunction>();
 
-function getValidator(schema: object): ValidateFunction {
+function getSchemaValidator(schema: object): ValidateFunction {
   const cached = validators.get(schema);
   if (cached) return cached;
   const compiled = ajv.compile(schema);
@@ -98,7 +98,7 @@ function parseAndValidate<T>(
   } catch {
     return { faults: ['it is not valid JSON'] };
   }
-  const validate = getValidator(schema);
+  const validate = getSchemaValidator(schema);
   if (validate(value)) return { value: value as T };
   const faults = (validate.errors ?? []).map(({ instancePath, message, params }) => {
     const about = Object.values(params as Record<string, unknown>).filter((each) => typeof each === 'string');

@@ -6,7 +6,7 @@ import type {
   RuntimeBundleEntity,
   Transaction,
 } from '@muster/database';
-import { toDigest, digestToHex, packObjects } from './pack-objects';
+import { toPrefixedDigest, digestToHex, packObjects } from './pack-objects';
 
 export interface BundleOfInstallation extends JobBundle {
   packId: string;
@@ -50,14 +50,14 @@ export async function lockBundleOfInstallation(
     packId,
     versionId,
     runtimeBundleId,
-    digest: toDigest(digest),
+    digest: toPrefixedDigest(digest),
     manifestKey: packObjects.manifest(organizationId, runtimeBundleId),
     size,
   };
 }
 
 /** Returns the references that a run stores for good, and the environment variables for its script. */
-export function buildLineage(bundle: BundleOfInstallation): { bundle: JobBundle; lineage: Record<string, string> } {
+export function buildPackLineage(bundle: BundleOfInstallation): { bundle: JobBundle; lineage: Record<string, string> } {
   const { installationId, packId, versionId, runtimeBundleId, manifestKey, digest } = bundle;
   return {
     bundle: { installationId, versionId, runtimeBundleId, digest },

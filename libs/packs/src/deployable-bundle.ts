@@ -1,6 +1,6 @@
 import type { Database, PackVersionEntity, RuntimeBundleEntity, WorkflowPackEntity } from '@muster/database';
 import { isUuid } from '@muster/platform';
-import { toDigest, packObjects } from './pack-objects';
+import { toPrefixedDigest, packObjects } from './pack-objects';
 
 interface DeployableBundle {
   objectKey: string;
@@ -40,6 +40,6 @@ export async function findDeployableBundle(
   return {
     objectKey: packObjects.bundle(organizationId, digest),
     filename: `${workerKey}-${number}.zip`,
-    digest: toDigest(digest),
+    digest: toPrefixedDigest(digest),
   };
 }

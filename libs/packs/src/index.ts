@@ -1,8 +1,8 @@
-export { toBundleObject, type BundleOfInstallation, lockBundleOfInstallation, buildLineage } from './bundle-of';
+export { toBundleObject, type BundleOfInstallation, lockBundleOfInstallation, buildPackLineage } from './bundle-of';
 export { removeUnusedPackObjects } from './collection/collect-packs';
 export { findDeployableBundle } from './deployable-bundle';
 export { startUpload, type NewUpload, uploadSeconds } from './drafts/start-upload';
-export { type DraftRow, findDraft, listBundles, readBundle, type RuntimeBundleRow } from './drafts/draft-row';
+export { type DraftRow, findPackDraft, listBundles, readBundle, type RuntimeBundleRow } from './drafts/draft-row';
 export { finalizeUpload, prepareUpload } from './drafts/finalize-upload';
 export { maxExportBytes, prepareImport } from './drafts/import-draft';
 export { type DraftExpectation, setDraftHead } from './drafts/set-draft-head';
@@ -16,10 +16,10 @@ export {
 } from './installations/installation-row';
 export { pinInstallation, rollBackInstallation } from './installations/change-pinned-version';
 export { createInstallation, updateInstallation } from './installations/save-installation';
-export { toDigest, packObjects } from './pack-objects';
+export { toPrefixedDigest, packObjects } from './pack-objects';
 export {
-  presentBundle,
-  presentDraft,
+  presentPackBundle,
+  presentPackDraft,
   presentInstallation,
   presentPackBase,
   presentPackSummary,

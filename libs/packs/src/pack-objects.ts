@@ -7,7 +7,7 @@ export const packObjects = {
 };
 
 /** Returns a digest with its prefix, as the API and the manifests show it. */
-export function toDigest(hex: string): string {
+export function toPrefixedDigest(hex: string): string {
   return `sha256:${hex}`;
 }
 

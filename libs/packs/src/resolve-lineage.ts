@@ -2,7 +2,7 @@ import type { RunBuilderBody } from '@muster/contracts';
 import type { PackVersionEntity, RuntimeBundleEntity, Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
 import { toBundleObject } from './bundle-of';
-import { toDigest, packObjects } from './pack-objects';
+import { toPrefixedDigest, packObjects } from './pack-objects';
 
 export type RequestedLineage = Pick<
   RunBuilderBody,
@@ -47,7 +47,7 @@ export async function resolveLineage(
   );
   if (!found) return null;
   const { runtimeBundleId, packId, versionId } = found;
-  const digest = toDigest(found.digest);
+  const digest = toPrefixedDigest(found.digest);
   return {
     lineage: {
       SERVICE_WORKFLOW_PACK_ID: packId,

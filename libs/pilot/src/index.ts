@@ -5,7 +5,7 @@ export { findSession, listSessions, type SessionEntryRow, type SessionRow } from
 export { summarizeSession } from './sessions/summarize-session';
 export { type IngestedBatch, ingestRunSummary } from './summaries/ingest-run-summary';
 export { readRunSummary } from './summaries/read-run-summary';
-export { describeShape } from './summaries/summary-envelope';
+export { describeBodyShape } from './summaries/summary-envelope';
 export { readRoi } from './roi/read-roi';
 export { sweepRoiRollups } from './roi/sweep-roi-rollups';
 export { rebuildRoiRollups, type RollupFault, verifyRoiRollups } from './roi/verify-rollups';

@@ -31,7 +31,7 @@ export {
 } from './context/request-context';
 export {
   chooseRequestId,
-  withSpanId,
+  replaceSpanId,
   continueTrace,
   isTraceparent,
   deriveSpanId,
@@ -44,7 +44,7 @@ export { type Attempt, Attempts } from './http/attempts';
 export { isAddressOrRange, isWithinRanges } from './http/addresses/address-policy';
 export { getClientAddress, getExactAddress } from './http/addresses/client-address';
 export { CounterStore } from './http/counter-store';
-export { toEtag, requireEtagMatch, computeRevision } from './http/etag';
+export { toEtag, requireEtagMatch, computeContentRevision } from './http/etag';
 export { type Form, type FormFile } from './http/bodies/form';
 export { getBodyDigest, getUnparsedBody } from './http/http-app';
 export { parseJsonBody } from './http/bodies/json-body';

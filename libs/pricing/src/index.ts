@@ -11,7 +11,7 @@ export {
   type GateDecision,
   type GateFacts,
   getBillingMonth,
-  readLimits,
+  readBillingLimits,
 } from './usage/billing-gate';
 export { readUsage, type UsageOfMonth } from './usage/read-usage';
 export { readSpendMetrics } from './usage/measure-spend';
@@ -26,7 +26,7 @@ export { rebuildCostDays, verifyCostDays } from './costs/verify-cost-days';
 export { bookFreeRuns } from './costs/book-free-runs';
 export { listCosts } from './costs/list-costs';
 export { readRunCost } from './costs/read-run-cost';
-export { findRecompute, recomputeCosts, type RecomputeRow, requestCostRecompute } from './costs/recompute-costs';
+export { findCostRecompute, recomputeCosts, type RecomputeRow, requestCostRecompute } from './costs/recompute-costs';
 export { type BookedCost, bookRunCosts } from './costs/book-run-cost';
 export {
   listDefaultModelPrices,
@@ -36,7 +36,7 @@ export {
 } from './prices/model-price-lists';
 export { type RequestedRuns, reserveRuns } from './usage/reserve-runs';
 export { purgeUsage } from './usage/purge-usage';
-export { findModel, openModelForCaller } from './models/open-model';
+export { findModelForCaller, openModelForCaller } from './models/open-model';
 export {
   checkModelAddress,
   deleteOrganizationModel,

@@ -18,7 +18,7 @@ import {
   requireAgentOrTarget,
   requireFittingAgent,
   requireVaultKeyNames,
-  requireVariables,
+  requireWorkflowVariables,
   toTargetColumns,
 } from '@muster/jobs';
 import { requireInstallation } from '@muster/packs';
@@ -101,7 +101,7 @@ export async function updateSchedule(
   if (change.agentId && change.target) requireAgentOrTarget(change);
   const before = await lockSchedule(tx, organizationId, id);
   requireEtagMatch(ifMatch, toEtag(before.version));
-  const definition: Definition = { ...toDefinition(before), ...toDefinitionChange(change) };
+  const definition: Definition = { ...toScheduleDefinition(before), ...toDefinitionChange(change) };
   definition.variables = restoreMaskedValues(definition.variables, before.variables);
   requireValidDefinition(definition);
   await requireInstallation(tx, organizationId, change.workflowPackInstallationId);
@@ -145,7 +145,7 @@ export async function updateSchedule(
     action: 'schedule.update',
     target: { type: 'schedule', id },
     changes: {
-      ...listChangedFields(presentForAudit(toDefinition(before)), presentForAudit(definition)),
+      ...listChangedFields(presentForAudit(toScheduleDefinition(before)), presentForAudit(definition)),
       ...(change.variables ? { variables: Object.keys(definition.variables) } : {}),
     },
   });
@@ -228,7 +228,7 @@ async function requireRunnableDefinition(
   if (definition.targetLabels) await requireFittingAgent(tx, organizationId, definition.targetLabels);
   else if (!found.agent) throw agentNotFoundError();
   requireScriptOrSteps(found.runs || (definition.workflowPackInstallationId ?? found.installationId) !== null);
-  requireVariables(found.variables, definition.variables);
+  requireWorkflowVariables(found.variables, definition.variables);
   requireVariablesOfKeys(definition.concurrencyKeys, found.variables);
   requireKeysWithoutSensitive(definition.concurrencyKeys, found.sensitiveVariables);
   resolveAccounts({ requested: definition.accounts, workflowAccounts: found.workflowAccounts });
@@ -275,7 +275,7 @@ function presentForAudit({ maxCostMicros, variables, targetLabels, targetPrefer,
   return { target, ...others, maxCostUsd: microsToUsdOrNull(maxCostMicros), variables: Object.keys(variables) };
 }
 
-function toDefinition(row: ScheduleRow): Definition {
+function toScheduleDefinition(row: ScheduleRow): Definition {
   const { targetLabels, targetPrefer } = row;
   const { name, scriptId, agentId, cronExpression, timezone, enabled, variables, vaultKeys } = row;
   const { maxRuntimeMinutes, maxRetries, retryDelaySeconds } = row;

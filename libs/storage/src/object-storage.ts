@@ -66,7 +66,7 @@ export class ObjectStorage implements OnApplicationShutdown {
     try {
       const answer = await client.send(new sdk.GetObjectCommand({ Bucket: this.config.s3Bucket, Key: key }));
       const { Body, ContentLength = 0, ETag = '', ContentType = 'application/octet-stream' } = answer;
-      const chunks = readChunks(Body as unknown as IncomingMessage);
+      const chunks = readObjectChunks(Body as unknown as IncomingMessage);
       return { chunks, size: ContentLength, etag: ETag, contentType: ContentType };
     } catch (error) {
       if (error instanceof sdk.NoSuchKey) return null;
@@ -261,7 +261,7 @@ const silenceMs = 30_000;
 /**
  * Yields the chunks. Throws service_unavailable if the connection is lost or silent for 30 seconds during an object.
  */
-function readChunks(body: IncomingMessage): AsyncIterable<Uint8Array> {
+function readObjectChunks(body: IncomingMessage): AsyncIterable<Uint8Array> {
   body.setTimeout(silenceMs, () => body.destroy(new Error('the object storage sent no data for 30 s')));
   const readBody = async function* () {
     try {

@@ -52,7 +52,7 @@ export class HttpClient {
 
   /** A body that is text or bytes is sent unchanged. */
   async send<T = any>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
-    const bytes = body === undefined ? undefined : encodeBody(body);
+    const bytes = body === undefined ? undefined : encodeRequestBody(body);
     const { status, headers, text } = await sendRequest(new URL(`${this.url}${path}`), {
       method,
       agent,
@@ -70,7 +70,7 @@ export class HttpClient {
 /** Connections are reused, as in a browser or an SDK. */
 const agent = new Agent({ keepAlive: true });
 
-function encodeBody(body: unknown): Uint8Array {
+function encodeRequestBody(body: unknown): Uint8Array {
   if (body instanceof Uint8Array) return body;
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 }
@@ -90,7 +90,7 @@ function sendRequest(
       response.on('error', reject);
       response.on('end', () => {
         const text = new TextDecoder().decode(Buffer.concat(chunks));
-        resolve({ status: response.statusCode!, headers: collectHeaders(response), text });
+        resolve({ status: response.statusCode!, headers: collectResponseHeaders(response), text });
       });
     });
     call.on('error', reject);
@@ -98,7 +98,7 @@ function sendRequest(
   });
 }
 
-function collectHeaders({ rawHeaders }: IncomingMessage): Headers {
+function collectResponseHeaders({ rawHeaders }: IncomingMessage): Headers {
   const headers = new Headers();
   for (let at = 0; at < rawHeaders.length; at += 2) headers.append(rawHeaders[at]!, rawHeaders[at + 1]!);
   return headers;

@@ -38,7 +38,7 @@ export async function makeInstallation(
     ]);
     const versions: MadeVersion[] = [];
     for (const [at, content] of contents.entries()) {
-      versions.push(await makeVersion(tx, { organizationId, packId, number: contents.length - at, content }));
+      versions.push(await makePackVersion(tx, { organizationId, packId, number: contents.length - at, content }));
     }
     await tx.execute(
       `INSERT INTO pack_installation (id, organization_id, pack_id, name, pinned_version_id, previous_version_id)
@@ -49,7 +49,7 @@ export async function makeInstallation(
   });
 }
 
-async function makeVersion(
+async function makePackVersion(
   tx: Transaction,
   {
     organizationId,

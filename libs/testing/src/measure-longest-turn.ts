@@ -12,11 +12,12 @@ export const maxTurnMs = 50;
  */
 export async function measureLongestTurn(work: () => Promise<unknown>, tries = 3): Promise<number> {
   let shortest = Infinity;
-  for (let at = 0; at < tries && shortest > maxTurnMs; at += 1) shortest = Math.min(shortest, await measureTurn(work));
+  for (let at = 0; at < tries && shortest > maxTurnMs; at += 1)
+    shortest = Math.min(shortest, await measureTurnOnce(work));
   return shortest;
 }
 
-async function measureTurn(work: () => Promise<unknown>): Promise<number> {
+async function measureTurnOnce(work: () => Promise<unknown>): Promise<number> {
   let over = false;
   const watchEventLoop = async (): Promise<number> => {
     let longest = 0;
@@ -36,11 +37,11 @@ async function measureTurn(work: () => Promise<unknown>): Promise<number> {
     over = true;
   }
   const longest = await watching;
-  return longest < maxTurnMs ? longest : longest / measureSlowness();
+  return longest < maxTurnMs ? longest : longest / measureSlownessOfMachine();
 }
 
 /** Returns how many times longer a fixed piece of work takes now than on a quiet processor. */
-function measureSlowness(): number {
+function measureSlownessOfMachine(): number {
   return Math.max(1, Math.min(timeFixedWork(), timeFixedWork(), timeFixedWork()) / quietMs);
 }
 

@@ -51,7 +51,7 @@ export class TrackerHttp {
         throw error;
       });
     const { status, headers: answerHeaders = {} } = answer;
-    const value = parseJson(answer.body);
+    const value = parseJsonResponse(answer.body);
     if (status >= 200 && status < 300) {
       if (value === undefined && answer.body.length > 0) {
         throw new TrackerBusy(`${tracker} answered with a body that is not JSON`, null);
@@ -75,7 +75,7 @@ export class TrackerHttp {
   }
 }
 
-function parseJson(bytes: Buffer): unknown {
+function parseJsonResponse(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch {

@@ -7,23 +7,23 @@ export class ExternalMachines implements MachineProvider {
   }
 
   start(): Promise<void> {
-    return rejectUnsupported('started');
+    return rejectUnsupportedOrder('started');
   }
 
   stop(): Promise<void> {
-    return rejectUnsupported('stopped');
+    return rejectUnsupportedOrder('stopped');
   }
 
   reboot(): Promise<void> {
-    return rejectUnsupported('rebooted');
+    return rejectUnsupportedOrder('rebooted');
   }
 
   terminate(): Promise<void> {
-    return rejectUnsupported('terminated');
+    return rejectUnsupportedOrder('terminated');
   }
 }
 
-function rejectUnsupported(action: string): Promise<never> {
+function rejectUnsupportedOrder(action: string): Promise<never> {
   return Promise.reject(
     new MachineError(
       'not_supported',

@@ -75,7 +75,7 @@ function endResponse(response: ServerResponse, status: number, body: object): vo
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-async function startFixture() {
+async function startControlPlaneFixture() {
   const plane = new ControlPlane();
   const baseUrl = await plane.listen();
   const outbound = new Outbound(['127.0.0.0/8']);
@@ -92,11 +92,11 @@ async function startFixture() {
   };
 }
 
-testProviderConformance('http', startFixture);
+testProviderConformance('http', startControlPlaneFixture);
 
 describe('a control plane', () => {
-  let fixture: Awaited<ReturnType<typeof startFixture>>;
-  beforeEach(async () => (fixture = await startFixture()));
+  let fixture: Awaited<ReturnType<typeof startControlPlaneFixture>>;
+  beforeEach(async () => (fixture = await startControlPlaneFixture()));
   afterEach(() => fixture.close());
 
   it('a control plane’s answer determines the state and address of its machine', async () => {

@@ -22,7 +22,7 @@ export class HttpMachines implements MachineProvider {
     const { status, body } = await this.callMachine(machine, 'GET');
     if (status === 404) return { state: 'gone', ip: null };
     if (status < 200 || status > 299) throw badAnswerError('the request for its machine’s state', status);
-    return parseDescription(body);
+    return parseMachineDescription(body);
   }
 
   async start(machine: Machine): Promise<void> {
@@ -139,7 +139,7 @@ function parseListedMachine(found: unknown): ListedMachine {
   };
 }
 
-function parseDescription(body: Buffer): MachineDescription {
+function parseMachineDescription(body: Buffer): MachineDescription {
   const answer = parseJsonObject(body);
   const { state, ip = null } = answer;
   if (!machineStates.includes(state as MachineState)) {

@@ -1,5 +1,5 @@
 import { AppError, type FieldError } from '@muster/contracts';
-import { common, checkElement, recorderTypes, type StepType, getStepType } from './step-types';
+import { common, checkStepElement, recorderTypes, type StepType, getStepType } from './step-types';
 
 export type Step = Record<string, unknown>;
 
@@ -73,7 +73,7 @@ export function checkStepType(step: Step, types?: Record<string, StepType>): [fi
     const problem = fit(step[name]);
     if (problem) faults.push([name, `${name} must be ${problem}`]);
   }
-  const fault = element && checkElement(step, element);
+  const fault = element && checkStepElement(step, element);
   if (fault) faults.push([fault[0], `${fault[0]} ${fault[1]}`]);
   return faults;
 }

@@ -77,7 +77,7 @@ export interface WorkflowWarning {
  * unused or unknown name is not an error: a script may compute names, and vault keys reach it in the same way as
  * variables.
  */
-export function listWarnings({ variables, script, steps }: Definition): WorkflowWarning[] {
+export function listVariableWarnings({ variables, script, steps }: Definition): WorkflowWarning[] {
   if (!script && steps.length === 0) return [];
   const identifiers = new Set(`${script}\n${JSON.stringify(steps)}`.match(/[A-Za-z_][A-Za-z0-9_]*/g));
   const unused = variables

@@ -40,7 +40,7 @@ export async function compareRevisions(
       before: `revision ${against}`,
       after: `revision ${revision}`,
     }),
-    steps: compareSteps(before.steps, after.steps),
+    steps: compareStepsOfRevisions(before.steps, after.steps),
     variables: {
       added: after.variables.filter((name) => !before.variables.includes(name)),
       removed: before.variables.filter((name) => !after.variables.includes(name)),
@@ -49,7 +49,7 @@ export async function compareRevisions(
 }
 
 /** Compares steps by their ids. A step is moved if its position among the steps of both revisions has changed. */
-function compareSteps(before: Step[], after: Step[]): RevisionDifference['steps'] {
+function compareStepsOfRevisions(before: Step[], after: Step[]): RevisionDifference['steps'] {
   const old = indexStepsById(before);
   const now = indexStepsById(after);
   const listStepOrder = (steps: Map<string, Step>, others: Map<string, Step>) =>

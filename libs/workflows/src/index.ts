@@ -1,5 +1,5 @@
 export { archiveWorkflow, updateWorkflow } from './change-workflow';
-export { requireKeysWithoutSensitive, requireVariablesOfKeys, listWarnings } from './check-variables';
+export { requireKeysWithoutSensitive, requireVariablesOfKeys, listVariableWarnings } from './check-variables';
 export { isValidStep, type Step } from './check-steps';
 export { markStepReviewed } from './mark-step-reviewed';
 export { compareRevisions, type RevisionDifference } from './compare-revisions';

@@ -45,7 +45,7 @@ const checkSelectorList: Fit = (value) => {
   return fits ? null : 'a list of selectors, each a text or a list of texts';
 };
 
-const checkUrl: Fit = (value) =>
+const checkNavigationUrl: Fit = (value) =>
   typeof value === 'string' && /^\S+$/.test(value.replaceAll(/\{\{[^{}]*\}\}/g, 'x')) ? null : 'a URL';
 
 /** Fields that every step may have in addition to those of its type: fields of the recorder and of Muster. */
@@ -82,7 +82,7 @@ export const recorderTypes: Record<string, StepType> = {
     required: { download: checkNumber, upload: checkNumber, latency: checkNumber },
     optional: {},
   },
-  navigate: { required: { url: checkUrl }, optional: {} },
+  navigate: { required: { url: checkNavigationUrl }, optional: {} },
   click: { required: {}, optional: pointer, element: 'required' },
   doubleClick: { required: {}, optional: pointer, element: 'required' },
   hover: { required: {}, optional: {}, element: 'required' },
@@ -172,7 +172,10 @@ export function getStepType(type: string): StepType | undefined {
 }
 
 /** Returns the invalid field that names the step's element, and its message; null if the element is valid. */
-export function checkElement(step: Record<string, unknown>, need: 'required' | 'optional'): [string, string] | null {
+export function checkStepElement(
+  step: Record<string, unknown>,
+  need: 'required' | 'optional',
+): [string, string] | null {
   for (const [name, fit] of [
     ['selectors', checkSelectorList],
     ['selector', checkNonEmptyText],

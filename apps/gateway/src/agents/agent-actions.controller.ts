@@ -16,7 +16,7 @@ import { recordBlockedWakeOnError } from '@muster/commands';
 import {
   recordClientActivity,
   readLiveStatus,
-  requireActionPossible,
+  requirePossibleMachineAction,
   waitUntilOnlineOrThrow,
   setIdleExempt,
 } from '@muster/machines';
@@ -91,7 +91,7 @@ export class AgentActionsController {
     const { database, pubSub, machines, keyRing, clock } = this;
     const { wakeTimeoutMs } = this.vm;
     if (body.action === 'terminate') requireRecentFactor(caller, clock.now());
-    await requireActionPossible({ database, machines, keyRing, clock }, caller, id, body);
+    await requirePossibleMachineAction({ database, machines, keyRing, clock }, caller, id, body);
     let wakeId: string | undefined;
     const change = this.mutations.runMutation(mutation, async (tx) => {
       const acted = await performAgentAction(tx, caller, id, body, { keyRing, wakeTimeoutMs, now: clock.now() });

@@ -42,7 +42,7 @@ describe('draining', () => {
   const readRetries = (jobId: string) => querySql('SELECT status, attempt FROM job WHERE retry_of = $1', [jobId]);
   async function startJob(agentId: string, input: object = {}): Promise<string> {
     const jobId = await launchJob(agentId, input);
-    await dispatch.startNextJobOfAgent(agentId);
+    await dispatch.startNextJob(agentId);
     await applyJobReport(harness.db, { organizationId: tenant.organizationId, agentId }, { jobId, status: 'running' });
     return jobId;
   }
@@ -74,12 +74,12 @@ describe('draining', () => {
     ]);
     expect(answer.body.agent.why).toContain('It stays on: it is being drained.');
     await completeJob(id, first);
-    expect(await dispatch.startNextJobOfAgent(id)).toMatchObject({ action: 'wait' });
+    expect(await dispatch.startNextJob(id)).toMatchObject({ action: 'wait' });
     expect((await readJob(second)).waiting).toMatchObject({ reason: 'draining' });
     expect(await readAgent(id)).toMatchObject({ status: 'draining', currentJobId: null });
     const released = await undrainAgent(id);
     expect([released.status, released.body.agent.status, released.body.queued]).toEqual([200, 'online', [second]]);
-    expect(await dispatch.startNextJobOfAgent(id)).toMatchObject({ action: 'start', jobId: second });
+    expect(await dispatch.startNextJob(id)).toMatchObject({ action: 'start', jobId: second });
   });
 
   it('a drain in mode now is refused during a run unless it is forced; a forced drain fails and stops the run', async () => {
@@ -113,11 +113,11 @@ describe('draining', () => {
     const asleep = await makeMachine('stopped');
     expect((await drainAgent(asleep, 'finish')).body.agent.status).toBe('stopped');
     const waiting = await launchJob(asleep);
-    expect(await dispatch.startNextJobOfAgent(asleep)).toMatchObject({ action: 'wait' });
+    expect(await dispatch.startNextJob(asleep)).toMatchObject({ action: 'wait' });
     expect((await readJob(waiting)).waiting).toMatchObject({ reason: 'draining' });
     expect(await querySql('SELECT FROM agent_wake WHERE agent_id = $1', [asleep])).toEqual([]);
     await undrainAgent(asleep);
-    expect(await dispatch.startNextJobOfAgent(asleep)).toMatchObject({ action: 'wake' });
+    expect(await dispatch.startNextJob(asleep)).toMatchObject({ action: 'wake' });
   });
 
   it('a drain and its end are recorded on the timeline and in the audit trail', async () => {
@@ -215,13 +215,13 @@ describe('draining', () => {
       });
       await sendHandshake(id, 'boot 2');
       expect((await sendHeartbeat(id, 'boot 2')).status).toBe('online');
-      expect(await dispatch.startNextJobOfAgent(id)).toMatchObject({ action: 'start' });
+      expect(await dispatch.startNextJob(id)).toMatchObject({ action: 'start' });
     });
 
     it('a job that was dispatched but not acknowledged stays queued when its agent is rebooted', async () => {
       const id = await makeMachine();
       const jobId = await launchJob(id);
-      await dispatch.startNextJobOfAgent(id);
+      await dispatch.startNextJob(id);
       await performAgentAction(id, { action: 'reboot' });
       expect(await readJob(jobId)).toMatchObject({ status: 'queued', errorCode: null });
     });

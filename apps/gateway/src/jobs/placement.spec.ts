@@ -255,7 +255,7 @@ describe('runs that require labels of their agent', () => {
       waiting: { detail: { fits: 1, busy: 0 } },
     });
     const named = await launchJob({ agentId });
-    await harness.app.nest.get(Dispatch, { strict: false }).startNextJobOfAgent(agentId);
+    await harness.app.nest.get(Dispatch, { strict: false }).startNextJob(agentId);
     expect((await querySql('SELECT command_id FROM job WHERE id = $1', [named]))[0].commandId).not.toBeNull();
     expect((await patchAgent({ placement: true })).body.placement).toBe(true);
     const [entry] = (await tenant.as.admin.get(`/api/audit?targetId=${agentId}`)).body.entries;

@@ -7,7 +7,7 @@ import {
   MutationRequest,
   Mutations,
   OrganizationId,
-  presentSettings,
+  presentOrganizationSettings,
   readSettings,
   allowSessionsAndKeys,
   allowSessions,
@@ -40,7 +40,7 @@ export class OrganizationController {
   async settings(@Reply() reply: ReplyHead, @OrganizationId() organizationId: string): Promise<OrganizationSettings> {
     const settings = await readSettings(this.database, organizationId);
     reply.setEtag(settings.revision);
-    return presentSettings(settings);
+    return presentOrganizationSettings(settings);
   }
 
   @Patch('/settings')
@@ -60,7 +60,7 @@ export class OrganizationController {
     return this.mutations.runMutation(mutation, async (tx, caller) => {
       const settings = await updateSettings(tx, caller, body, ifMatch);
       await enqueueWaitingAgents(tx, caller.organizationId);
-      return { body: presentSettings(settings), etag: toEtag(settings.revision) };
+      return { body: presentOrganizationSettings(settings), etag: toEtag(settings.revision) };
     });
   }
 

@@ -25,14 +25,14 @@ import {
   startUpload,
   type DraftExpectation,
   finalizeUpload,
-  findDraft,
+  findPackDraft,
   maxExportBytes,
   setDraftHead,
   type PreparedDraft,
   prepareDirectDraft,
   prepareImport,
   prepareUpload,
-  presentDraft,
+  presentPackDraft,
   readBundle,
   uploadSeconds,
 } from '@muster/packs';
@@ -71,9 +71,9 @@ export class DraftsController {
     @OrganizationId() organizationId: string,
     @Param('id') id: string,
   ): Promise<PackDraft> {
-    const row = await findDraft(this, organizationId, id);
+    const row = await findPackDraft(this, organizationId, id);
     reply.setEtag(row.id);
-    return presentDraft(this.storage, organizationId, row);
+    return presentPackDraft(this.storage, organizationId, row);
   }
 
   @Put('/draft')
@@ -198,7 +198,7 @@ export class DraftsController {
       { unaudited: 'an upload that is the draft head already changes nothing' },
     );
     const { organizationId } = caller;
-    return presentDraft(this.storage, organizationId, await readBundle(this, organizationId, runtimeBundleId));
+    return presentPackDraft(this.storage, organizationId, await readBundle(this, organizationId, runtimeBundleId));
   }
 
   @Post('/import')
@@ -247,7 +247,7 @@ export class DraftsController {
     const { runtimeBundleId, files } = prepared;
     return this.mutations.runMutation(mutation, async (tx) => {
       const row = await setDraftHead(tx, caller, { packId, runtimeBundleId, expected });
-      const body = await presentDraft(this.storage, caller.organizationId, { ...row, files });
+      const body = await presentPackDraft(this.storage, caller.organizationId, { ...row, files });
       return { body, location: getDraftPath(packId), etag: toEtag(row.id) };
     });
   }

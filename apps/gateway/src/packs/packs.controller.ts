@@ -11,7 +11,7 @@ import {
   listPacks,
   listVersions,
   type PackRow,
-  presentBundle,
+  presentPackBundle,
   presentInstallation,
   presentPackBase,
   presentPackSummary,
@@ -123,7 +123,7 @@ export class PacksController {
       // Each of the three lists is read with one row more than its limit. If that row exists, the list has more rows.
       versions: versions.slice(0, newest.limit).map(presentVersion),
       installations: installations.slice(0, newest.limit).map(presentInstallation),
-      runtimeBundles: bundles.map((row) => presentBundle(organizationId, row)),
+      runtimeBundles: bundles.map((row) => presentPackBundle(organizationId, row)),
     };
   }
 }

@@ -13,7 +13,7 @@ import {
 import { CostRecompute, ModelPriceList, PutModelPricesBody, RecomputeCostsBody } from '@muster/contracts';
 import { Database } from '@muster/database';
 import {
-  findRecompute,
+  findCostRecompute,
   listDefaultModelPrices,
   listModelPrices,
   replaceDefaultModelPrices,
@@ -96,7 +96,7 @@ export class ModelPricesController {
     errors: ['not_found'],
   })
   async recomputeStatus(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<CostRecompute> {
-    return presentRecompute(await findRecompute(this.database, organizationId, id));
+    return presentRecompute(await findCostRecompute(this.database, organizationId, id));
   }
 
   @Get('/admin/model-prices')

@@ -1,6 +1,6 @@
 import { microsToUsdOrNull, type Workflow } from '@muster/contracts';
 import type { ObjectStorage } from '@muster/storage';
-import { type Step, listWarnings, type WorkflowRow } from '@muster/workflows';
+import { type Step, listVariableWarnings, type WorkflowRow } from '@muster/workflows';
 
 const shownSeconds = 3600;
 
@@ -21,7 +21,7 @@ export async function presentWorkflow(
     source,
     script,
     steps,
-    warnings: listWarnings(row),
+    warnings: listVariableWarnings(row),
   };
 }
 

@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode } from '@muster/contracts';
-import { describeShape } from '@muster/pilot';
+import { describeBodyShape } from '@muster/pilot';
 import type { FastifyRequest } from 'fastify';
 
 /** Maps the codes of errors that occur before the body is read as a summary to the codes of run summaries. */
@@ -25,7 +25,7 @@ export function toRunSummaryError(thrown: AppError | undefined, request: Fastify
   if (!thrown || thrown.status >= 500) {
     return new AppError('DENTRIX_RUN_SUMMARY_INGEST_FAILED', {
       detail: 'The summary could not be stored. Send it again; a batch that is sent twice is stored once.',
-      extra: { shape: describeShape(request.body) },
+      extra: { shape: describeBodyShape(request.body) },
     });
   }
   const code = unreadable[thrown.code] ?? thrown.code;
@@ -33,6 +33,6 @@ export function toRunSummaryError(thrown: AppError | undefined, request: Fastify
   return new AppError(code, {
     ...thrown.options,
     detail: thrown.message,
-    extra: { shape: describeShape(request.body) },
+    extra: { shape: describeBodyShape(request.body) },
   });
 }

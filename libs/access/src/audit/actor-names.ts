@@ -3,7 +3,7 @@ import type { Actor } from './audit';
 type Caller = Pick<Actor, 'kind' | 'id' | 'email'>;
 
 /** Whether a request came from the console, which people use, or from the API. */
-export function callerChannel({ kind }: Pick<Actor, 'kind'>): 'console' | 'api' {
+export function getCallerChannel({ kind }: Pick<Actor, 'kind'>): 'console' | 'api' {
   return kind === 'user' ? 'console' : 'api';
 }
 

@@ -74,12 +74,12 @@ export async function updateSettings(
   audit(tx, caller, {
     action: 'organization.update_settings',
     target: { type: 'organization', id: organizationId },
-    changes: listChangedFields(presentSettings(before), presentSettings(after)),
+    changes: listChangedFields(presentOrganizationSettings(before), presentOrganizationSettings(after)),
   });
   return after;
 }
 
-export function presentSettings(row: SettingsRow): OrganizationSettings {
+export function presentOrganizationSettings(row: SettingsRow): OrganizationSettings {
   return {
     vmAutoWakeOnJob: row.vmAutoWakeOnJob,
     autoStopEnabled: row.autoStopEnabled,

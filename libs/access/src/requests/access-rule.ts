@@ -84,7 +84,7 @@ export function getNeededPermission(rule: AccessRule): Permission | null {
 }
 
 /** Describes the rule for the OpenAPI document, where `sessions` is the lowest of the four roles that is admitted. */
-export function describeRule(rule: AccessRule): unknown {
+export function describeAccessRule(rule: AccessRule): unknown {
   if (typeof rule === 'string') return rule;
   const { sessions } = rule;
   const role: Role | null = sessions === null ? null : sessions === signedIn ? 'viewer' : getLowestRole(sessions);

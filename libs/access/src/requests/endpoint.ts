@@ -22,7 +22,7 @@ import {
 } from '@muster/contracts';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
-import { type AccessRule, describeRule, getNeededPermission } from './access-rule';
+import { type AccessRule, describeAccessRule, getNeededPermission } from './access-rule';
 
 /** A decorator that accepts only methods that return the declared response. */
 type Answering<Answer> = <Method extends (...args: never[]) => Answer | Promise<Answer>>(
@@ -120,11 +120,11 @@ export function Endpoint<Answer = void, Other = never>(
   return applyDecorators(
     HttpCode(status),
     ApiOperation({ summary, description }),
-    ApiExtension('x-access', describeRule(access)),
+    ApiExtension('x-access', describeAccessRule(access)),
     ApiExtension('x-permission', getNeededPermission(access)),
     ...(reads ? [ApiExtension('x-reads', reads)] : []),
     ...(bodyLimit ? [ApiExtension('x-body-limit', bodyLimit)] : []),
-    ...(access === 'anyone' ? [] : declareSecurity(access)),
+    ...(access === 'anyone' ? [] : declareRouteSecurity(access)),
     ...(body ? [ApiBody({ type: body, required: true })] : []),
     // The generator supports only one schema for all content types. A later pass over the document adds the schema of
     // the form.
@@ -210,7 +210,7 @@ function describeUnionSchema(types: (new () => unknown)[]) {
 
 const statusText = { 200: 'Done', 201: 'Created', 202: 'Accepted', 204: 'Done, without a body', 302: 'Redirected' };
 
-function declareSecurity(access: Exclude<AccessRule, 'anyone'>) {
+function declareRouteSecurity(access: Exclude<AccessRule, 'anyone'>) {
   if (access === 'scim') return [ApiSecurity('scimToken')];
   if (access === 'cron') return [ApiSecurity('cronKey'), ApiSecurity('cronBearer')];
   const { sessions, keys, signed } = access;

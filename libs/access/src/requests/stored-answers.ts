@@ -39,7 +39,7 @@ export async function findStoredAnswer<Body>(tx: Transaction, repeatable: Repeat
     [organizationId, route, key],
   );
   if (!stored) return null;
-  if (stored.requestHash !== hashRequest(request)) {
+  if (stored.requestHash !== hashRequestContent(request)) {
     throw new AppError('idempotency_key_reused', {
       detail: 'This Idempotency-Key was used with another request. Use a new key for each new request.',
     });
@@ -69,7 +69,7 @@ export async function storeAnswer(
       organizationId,
       getRequestPath(request),
       key,
-      hashRequest(request),
+      hashRequestContent(request),
       status,
       location ?? null,
       JSON.stringify(sealedAnswer),
@@ -110,7 +110,7 @@ function getRequestPath(request: FastifyRequest): string {
 }
 
 /** Returns the same hash for a repeated request, whatever the order of its fields and the spelling of its ids. */
-function hashRequest(request: FastifyRequest): string {
+function hashRequestContent(request: FastifyRequest): string {
   const digest = getBodyDigest(request);
   if (digest) return digest;
   const text = JSON.stringify(request.body ?? null, (_, value: unknown) => {

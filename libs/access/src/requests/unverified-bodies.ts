@@ -24,7 +24,7 @@ export class UnverifiedBodies {
    * Counts the request until its body has arrived or its connection is closed. Throws `rate_limited` above the limit.
    */
   limitBodiesOfSender(request: FastifyRequest): void {
-    if (!hasBody(request)) return;
+    if (!requestHasBody(request)) return;
     const address = getClientAddress(request);
     const count = (this.sending.get(address) ?? 0) + 1;
     if (count > maxBodiesOfAddress) {
@@ -44,6 +44,6 @@ export class UnverifiedBodies {
   }
 }
 
-function hasBody({ headers }: FastifyRequest): boolean {
+function requestHasBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }

@@ -47,7 +47,7 @@ export async function consumePasskeyResponse(
       `${field} must be the JSON of a passkey response`,
       'This is not the response of a browser to a passkey request. Send it as JSON, unchanged.',
     );
-  const signed = parseChallenge(response);
+  const signed = parsePasskeyChallenge(response);
   const rows = signed
     ? await database.query(
         'system',
@@ -79,7 +79,7 @@ function isBase64UrlText(value: unknown, max: number): value is string {
   return typeof value === 'string' && value.length > 0 && value.length <= max && /^[A-Za-z0-9_-]+$/.test(value);
 }
 
-function parseChallenge({ response: { clientDataJSON = '' } }: PasskeyResponse): string | null {
+function parsePasskeyChallenge({ response: { clientDataJSON = '' } }: PasskeyResponse): string | null {
   try {
     const { challenge } = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString()) as { challenge?: unknown };
     return isBase64UrlText(challenge, 64) ? challenge : null;

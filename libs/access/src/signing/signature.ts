@@ -23,7 +23,7 @@ export function checkSignature(
 ): Verdict {
   if (!header) return 'missing';
   const parts = splitSignatureHeader(header);
-  const t = findTimestamp(parts);
+  const t = findSignatureTimestamp(parts);
   const signatures = parts.filter(([name, value]) => name === 'v1' && /^[0-9a-f]{64}$/.test(value ?? ''));
   if (!Number.isSafeInteger(t) || signatures.length === 0 || signatures.length > 8) return 'malformed';
   if (Math.abs(now.getTime() / 1000 - t) > toleranceSeconds) return 'expired';
@@ -39,14 +39,14 @@ export function checkSignature(
 
 /** Returns the time of a signature that is known to be valid. */
 export function readSignatureTime(header: string): Date {
-  return new Date(findTimestamp(splitSignatureHeader(header)) * 1000);
+  return new Date(findSignatureTimestamp(splitSignatureHeader(header)) * 1000);
 }
 
 function splitSignatureHeader(header: string): string[][] {
   return header.split(',').map((part) => part.trim().split('='));
 }
 
-function findTimestamp(parts: string[][]): number {
+function findSignatureTimestamp(parts: string[][]): number {
   return Number(parts.find(([name]) => name === 't')?.[1]);
 }
 

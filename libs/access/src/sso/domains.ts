@@ -75,7 +75,7 @@ export async function claimDomains(tx: Transaction, organizationId: string, doma
     'DELETE FROM organization_domain WHERE organization_id = $1 AND proved_at IS NULL AND domain <> ALL($2)',
     [organizationId, domains],
   );
-  await insertDomains(tx, organizationId, domains);
+  await insertDomainClaims(tx, organizationId, domains);
 }
 
 /** Throws conflict unless the TXT record of the domain exists and has the right value. */
@@ -127,12 +127,12 @@ export async function setProvedDomains(
      WHERE organization_id = $1 AND proved_at IS NOT NULL AND domain <> ALL($2)`,
     [organizationId, after],
   );
-  await insertDomains(tx, organizationId, after);
+  await insertDomainClaims(tx, organizationId, after);
   await markDomainsProved(tx, organizationId, { domains: after, provedBy: 'super_admin' });
   return { before, after };
 }
 
-async function insertDomains(tx: Transaction, organizationId: string, domains: readonly string[]): Promise<void> {
+async function insertDomainClaims(tx: Transaction, organizationId: string, domains: readonly string[]): Promise<void> {
   const tokens = domains.map(() => randomBytes(24).toString('base64url'));
   await tx.execute(
     `INSERT INTO organization_domain (organization_id, domain, token)

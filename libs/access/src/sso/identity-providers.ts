@@ -48,7 +48,7 @@ export class IdentityProviders {
       const { configuration, metadata } = await this.createExchangeConfiguration(provider);
       const url = openid.buildAuthorizationUrl(configuration, {
         redirect_uri: binding.redirectUri,
-        scope: listScopes(metadata, provider),
+        scope: listRequestedScopes(metadata, provider),
         state: binding.state,
         nonce: binding.nonce,
         code_challenge: await openid.calculatePKCECodeChallenge(binding.codeVerifier),
@@ -81,7 +81,7 @@ export class IdentityProviders {
       const needed = ['email', 'email_verified', ...(provider.roleClaim ? [provider.roleClaim] : [])];
       if (needed.every((name) => name in claims) || !metadata.userinfo_endpoint) return claims;
       // Many providers return the email address and the groups only here.
-      return mergeClaims(claims, await openid.fetchUserInfo(configuration, tokens.access_token, claims.sub));
+      return mergeUserinfoClaims(claims, await openid.fetchUserInfo(configuration, tokens.access_token, claims.sub));
     } catch (error) {
       throw toSsoRefusal(error);
     }
@@ -113,7 +113,7 @@ export class IdentityProviders {
     provider: SsoProvider,
   ): Promise<{ configuration: Configuration; metadata: ServerMetadata; keys: ProviderKeys }> {
     const openid = await import('openid-client');
-    const { metadata, keys } = await this.loadIssuer(provider);
+    const { metadata, keys } = await this.loadIssuerMetadata(provider);
     const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
     const authentication = methods.includes('client_secret_basic')
       ? openid.ClientSecretBasic(provider.clientSecret)
@@ -144,7 +144,7 @@ export class IdentityProviders {
     return { configuration, metadata, keys };
   }
 
-  private async loadIssuer({ issuer, clientId }: SsoProvider): Promise<KnownIssuer> {
+  private async loadIssuerMetadata({ issuer, clientId }: SsoProvider): Promise<KnownIssuer> {
     const now = this.clock.now().getTime();
     const cached = this.known.get(issuer);
     if (cached && now - cached.readAt < metadataLifetimeMs) return cached;
@@ -193,7 +193,7 @@ export class IdentityProviders {
 }
 
 /** A claim of the signed token has priority. `email_verified` must be about the address beside which it stands. */
-function mergeClaims(claims: Claims, userinfo: Claims): Claims {
+function mergeUserinfoClaims(claims: Claims, userinfo: Claims): Claims {
   const merged: Claims = { ...userinfo, ...claims };
   if (!('email' in claims) && claims['email_verified'] !== false) merged['email_verified'] = userinfo['email_verified'];
   else if (claims['email'] !== userinfo['email']) merged['email_verified'] = claims['email_verified'];
@@ -201,7 +201,7 @@ function mergeClaims(claims: Claims, userinfo: Claims): Claims {
 }
 
 /** Asks for the groups only if the provider knows this scope, because others reject an unknown scope. */
-function listScopes({ scopes_supported: supported }: ServerMetadata, { roleClaim }: SsoProvider): string {
+function listRequestedScopes({ scopes_supported: supported }: ServerMetadata, { roleClaim }: SsoProvider): string {
   const scopes = ['openid', 'email', 'profile'].filter(
     (scope) => scope === 'openid' || !supported || supported.includes(scope),
   );

@@ -45,7 +45,7 @@ export class ProviderKeys {
       url: this.uri,
       headers: { accept: 'application/json' },
     });
-    const jwks = status === 200 ? parseJwks(body.toString()) : null;
+    const jwks = status === 200 ? parseKeySet(body.toString()) : null;
     if (!jwks) throw new Error(`the keys of the provider at ${this.uri} cannot be read (status ${status})`);
     this.jwks = jwks;
     this.readAt = this.clock.now().getTime();
@@ -57,7 +57,7 @@ export class ProviderKeys {
   }
 }
 
-function parseJwks(text: string): Jwks | null {
+function parseKeySet(text: string): Jwks | null {
   try {
     const { keys } = JSON.parse(text) as { keys?: unknown };
     if (!Array.isArray(keys)) return null;

@@ -162,7 +162,7 @@ export async function resetPassword(parts: LinkParts, used: UsedLink): Promise<v
   const { organizationId, email } = link;
   const userId = link.userId!;
   await parts.database.transaction({ organizationId }, async (tx) => {
-    await consumeLink(tx, link);
+    await consumeAccountLink(tx, link);
     const changed = await tx.execute('UPDATE app_user SET password_hash = $2 WHERE id = $1 AND NOT disabled', [
       userId,
       passwordHash,
@@ -185,7 +185,7 @@ export async function acceptInvitation(parts: LinkParts, used: UsedLink): Promis
     await parts.database.transaction({ organizationId }, async (tx) => {
       // The role is locked before the link, as when a role is deleted.
       if (!(await loadRole(tx, organizationId, role!))) throw invalidLinkError();
-      await consumeLink(tx, link);
+      await consumeAccountLink(tx, link);
       const actor = { kind: 'system', id: `invitation ${id}`, organizationId } as const;
       await insertUser(tx, actor, { organizationId, email, role: role!, passwordHash });
     });
@@ -221,7 +221,7 @@ async function verifyLinkAndHashPassword(
 }
 
 /** Deletes the link; throws if another request has used or replaced it. */
-async function consumeLink(tx: Transaction, { id }: FoundLink): Promise<void> {
+async function consumeAccountLink(tx: Transaction, { id }: FoundLink): Promise<void> {
   const taken = await tx.execute('DELETE FROM account_link WHERE id = $1 AND expires_at > muster_now()', [id]);
   if (taken === 0) throw invalidLinkError();
 }

@@ -62,7 +62,7 @@ export async function answerChatTurn(parts: ChatParts, turn: Turn, following: Fo
       () => saveTurnHeartbeat(parts, turn, texts),
       (lost) => {
         signal = AbortSignal.any([following.left, lost]);
-        return runConversation(parts, turn, { ...following, texts, usages, toolCalls, signal });
+        return runModelConversation(parts, turn, { ...following, texts, usages, toolCalls, signal });
       },
       beatMs,
     );
@@ -99,7 +99,7 @@ interface Conversation extends Following {
   signal: AbortSignal;
 }
 
-async function runConversation(parts: ChatParts, turn: Turn, conversation: Conversation): Promise<void> {
+async function runModelConversation(parts: ChatParts, turn: Turn, conversation: Conversation): Promise<void> {
   const { caller, agentId, sessionId } = turn;
   const { organizationId } = caller;
   const { texts, usages, toolCalls, signal, mayStay } = conversation;

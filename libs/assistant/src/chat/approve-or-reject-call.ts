@@ -5,7 +5,7 @@ import { toAppError } from '@muster/platform';
 import { limitResultSize, resultLimit } from '../tools/limit-result-size';
 import { performTool } from '../tools/perform-tool';
 import type { ToolOutcome, ToolParts } from '../tools/tool';
-import { requireTool } from '../tools/tool-table';
+import { requireToolForCaller } from '../tools/tool-table';
 import { getOwnerColumns } from './session-owner';
 import { endToolCall } from './turn-rows';
 
@@ -33,7 +33,7 @@ export async function approveOrRejectCall(
 ): Promise<ManageAnswer> {
   const call = await findPendingCall(parts, caller, agentId, confirmationId);
   const { tool, sessionId } = call;
-  if (approve && requireTool(tool, caller).spends) requireUnsuspended(caller);
+  if (approve && requireToolForCaller(tool, caller).spends) requireUnsuspended(caller);
   await applyCallDecision(parts, caller, agentId, call, approve);
   if (!approve) return { tool, status: 'failed', result: null, error: declined.error, code: declined.code };
   const { organizationId } = caller;

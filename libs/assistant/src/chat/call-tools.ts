@@ -9,7 +9,7 @@ import { limitResultSize, resultLimit } from '../tools/limit-result-size';
 import { checkArguments } from '../tools/check-arguments';
 import { performTool } from '../tools/perform-tool';
 import type { ToolOutcome, ToolParts } from '../tools/tool';
-import { requireTool } from '../tools/tool-table';
+import { requireToolForCaller } from '../tools/tool-table';
 import { buildToolMessage } from './build-messages';
 import { describeCallFailure } from './approve-or-reject-call';
 import { maxCalls, type Turn, type TurnListener } from './turn';
@@ -41,7 +41,7 @@ export async function callTools(parts: ToolParts, calling: CallingIn, answer: Mo
       results.push({ role: 'tool', toolCallId: requestedCall.id, content });
       continue;
     }
-    const call = await callTool(parts, calling, requestedCall, position);
+    const call = await callRequestedTool(parts, calling, requestedCall, position);
     toolCalls.push(call);
     results.push({ role: 'tool', toolCallId: requestedCall.id, content: buildToolMessage(call, call.result) });
   }
@@ -74,7 +74,7 @@ function parseToolCalls(calls: readonly ModelToolCall[]): RequestedCall[] {
   });
 }
 
-async function callTool(
+async function callRequestedTool(
   parts: ToolParts,
   { turn, round, listener, signal }: CallingIn,
   { id: modelKey, name: tool, args }: RequestedCall,
@@ -92,7 +92,7 @@ async function callTool(
     return { ...event, ...outcome };
   };
   const refusal = checkCallAllowed(turn, tool, args);
-  if (!refusal && requireTool(tool, caller).changes && !autoConfirm) {
+  if (!refusal && requireToolForCaller(tool, caller).changes && !autoConfirm) {
     const expiresAt = new Date(parts.clock.now().getTime() + confirmMs);
     await insertToolCall(parts.database, { ...row, status: 'needs_confirmation', expiresAt });
     const waits = { confirmationId: id, expiresAt: expiresAt.toISOString() };
@@ -118,7 +118,7 @@ async function callTool(
 /** Returns why a call must not be executed; null if it is allowed. */
 function checkCallAllowed({ caller }: Turn, tool: string, args: Record<string, unknown> | null): AppError | null {
   try {
-    const { parameters } = requireTool(tool, caller);
+    const { parameters } = requireToolForCaller(tool, caller);
     if (args === null) {
       return new AppError('invalid_payload', { detail: 'The arguments are not a valid JSON object.' });
     }

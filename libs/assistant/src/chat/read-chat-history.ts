@@ -58,7 +58,9 @@ export async function readChatHistory(
   ]);
   const turnIds = new Set(items.map(({ turn }) => turn.id));
   const calls = await readCallsByTurn(database, organizationId, [...turnIds]);
-  const messages = items.reverse().map(({ turn, half }) => presentMessages(turn, calls.get(turn.id) ?? [], now)[half]!);
+  const messages = items
+    .reverse()
+    .map(({ turn, half }) => presentTurnMessages(turn, calls.get(turn.id) ?? [], now)[half]!);
   return { sessionId, messages, nextCursor };
 }
 
@@ -151,7 +153,7 @@ export function presentCall(row: CallRow, now: Date): ChatToolCall {
   };
 }
 
-function presentMessages(turn: TurnRow, calls: CallRow[], now: Date): ChatMessage[] {
+function presentTurnMessages(turn: TurnRow, calls: CallRow[], now: Date): ChatMessage[] {
   const { message, said: texts, silent, error, errorCode, createdAt, finishedAt } = turn;
   const isDead = turn.status === 'running' && silent;
   const status = isDead ? 'interrupted' : turn.status;

@@ -5,7 +5,7 @@ import { AppError } from '@muster/contracts';
 import type { Database, Transaction, VideoAnalysisEntity } from '@muster/database';
 import { toJpegDataUrl, maxPictureBytes, ModelFault, type ModelUsage, noUsage, sumUsages } from '@muster/models';
 import { runWhileRenewingLease } from '@muster/platform';
-import { findModel, type ModelParts } from '@muster/pricing';
+import { findModelForCaller, type ModelParts } from '@muster/pricing';
 import type { ObjectStorage } from '@muster/storage';
 import { createWorkflow, maxRecordingBytes, prepareRecordingUpload, readRecording, type Step } from '@muster/workflows';
 import { Logger } from '@nestjs/common';
@@ -97,7 +97,7 @@ async function readRecordingStep(parts: AnalysisParts, row: AnalysisRow): Promis
   if (durationMs !== null && durationMs > maxFilmMs) {
     throw new AnalysisFault('recording_too_long', 'The recording is longer than 60 minutes.');
   }
-  const model = filmKey ? await findModel(parts, toModelCaller(row)) : null;
+  const model = filmKey ? await findModelForCaller(parts, toModelCaller(row)) : null;
   if (events && !model) {
     await createDraftWorkflow(parts, row, convertRecordedSteps(await parseRecordedSteps(events)));
     return null;
@@ -216,7 +216,7 @@ async function askAboutNextFrames(parts: AnalysisParts, row: AnalysisRow): Promi
       return { number, atMs: frameTimes[number - 1]!, dataUrl };
     }),
   );
-  const model = await findModel(parts, { ...toModelCaller(row), keep: createAnswerSaver(row) });
+  const model = await findModelForCaller(parts, { ...toModelCaller(row), keep: createAnswerSaver(row) });
   if (!model) throw new AnalysisFault('model_not_configured', 'The language model is no longer configured.');
   const { events } = await openSourceObject(parts, row);
   const before = row.seen as SeenStep[];

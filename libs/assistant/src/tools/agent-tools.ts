@@ -1,4 +1,4 @@
-import { explainAgent, findAgent, readLiveStatus, requireActionPossible } from '@muster/machines';
+import { explainAgent, findAgent, readLiveStatus, requirePossibleMachineAction } from '@muster/machines';
 import type { AgentActionAnswer } from '@muster/contracts';
 import { performAgentAction } from '@muster/jobs';
 import { findExpectedRuns } from '@muster/schedules';
@@ -57,14 +57,14 @@ function createMachineSwitchTool(action: 'start' | 'stop' | 'reboot', descriptio
     changes: true,
     perform: async (context) => {
       const { caller, agentId, ...parts } = context;
-      await requireActionPossible(parts, caller, agentId, { action });
-      const { success, status } = await switchMachine(context, action);
+      await requirePossibleMachineAction(parts, caller, agentId, { action });
+      const { success, status } = await switchMachineByTool(context, action);
       return { success, action, status };
     },
   };
 }
 
-async function switchMachine(
+async function switchMachineByTool(
   { caller, agentId, change, database, keyRing, wakeTimeoutMs, clock }: ToolContext,
   action: 'start' | 'stop' | 'reboot',
 ): Promise<AgentActionAnswer> {

@@ -13,14 +13,20 @@ export async function callToolForCaller(
   { tool, args = {} }: { tool: string; args?: Record<string, unknown> },
   signal?: AbortSignal,
 ): Promise<ManageAnswer> {
-  if (tool === 'list') return { tools: tools.map(describeTool) };
+  if (tool === 'list') return { tools: tools.map(describeToolForCaller) };
   const outcome = await performTool(parts, { caller, agentId, tool, args, via: 'manage', signal });
   const { status, error, code } = outcome;
   const result = limitResultSize(outcome.result, resultLimit.manage);
   return { tool, status, result, ...(error ? { error, code } : {}) };
 }
 
-function describeTool({ name, description, parameters, permission, changes }: (typeof tools)[number]): AssistantTool {
+function describeToolForCaller({
+  name,
+  description,
+  parameters,
+  permission,
+  changes,
+}: (typeof tools)[number]): AssistantTool {
   // Every permission of a tool belongs to one of the four roles.
   const role = getLowestRole(permission)!;
   return { name, description, parameters: { ...parameters }, role, permission, changes };

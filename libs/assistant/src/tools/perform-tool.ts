@@ -4,7 +4,7 @@ import { appendTimeline } from '@muster/timeline';
 import type { Transaction } from '@muster/database';
 import { checkArguments } from './check-arguments';
 import { isToolOutcome, type ToolOutcome, type ToolParts } from './tool';
-import { requireTool } from './tool-table';
+import { requireToolForCaller } from './tool-table';
 
 export interface ToolCall {
   caller: Principal;
@@ -24,7 +24,7 @@ export interface ToolCall {
  */
 export async function performTool(parts: ToolParts, call: ToolCall): Promise<ToolOutcome> {
   const { caller, agentId, args, signal } = call;
-  const tool = requireTool(call.tool, caller);
+  const tool = requireToolForCaller(call.tool, caller);
   const checked = checkArguments(tool.parameters, args);
   if (tool.spends) requireUnsuspended(caller);
   const runChange = <T>(work: (tx: Transaction) => Promise<T>): Promise<T> => runChangeAs(parts, call, work);

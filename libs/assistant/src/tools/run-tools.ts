@@ -10,7 +10,7 @@ import {
   notFoundError,
   type WaitingReason,
 } from '@muster/contracts';
-import { cancelJob, findJob, type JobRow, launchJob, listAgentRuns, listSteps, computeProgress } from '@muster/jobs';
+import { cancelJob, findJob, type JobRow, launchJob, listAgentRuns, listSteps, computeJobProgress } from '@muster/jobs';
 import { buildPage } from '@muster/platform';
 import { buildArgumentsSchema } from './check-arguments';
 import type { Tool, ToolContext, ToolOutcome } from './tool';
@@ -54,7 +54,7 @@ export const runTools: Tool[] = [
       const steps = await listSteps(context.database, context.caller.organizationId, { jobId: row.id, page });
       const { items, nextCursor } = buildPage(steps, page, ({ stepOrder }) => [String(stepOrder)]);
       return {
-        ...presentJob(row),
+        ...presentJobForTool(row),
         steps: items.map(({ stepOrder, name, status, error }) => ({ stepOrder, name, status, error })),
         ...(nextCursor ? { cut: `only the first ${maxSteps} steps are shown` } : {}),
       };
@@ -154,7 +154,7 @@ export const runTools: Tool[] = [
       const row = await findJobOfAgent(context, args.jobId as string);
       const reason = 'requested through the assistant';
       await change((tx) => cancelJob(tx, caller, row.id, { reason, now: clock.now() }));
-      return presentJob(await findJobOfAgent(context, row.id));
+      return presentJobForTool(await findJobOfAgent(context, row.id));
     },
   },
 ];
@@ -187,7 +187,7 @@ async function findJobOfAgent({ database, caller, agentId }: ToolContext, id: st
   return row;
 }
 
-function presentJob(row: JobRow): Record<string, unknown> {
+function presentJobForTool(row: JobRow): Record<string, unknown> {
   const { startedAt, finishedAt, waitingReason, waitingSince, currentStep, stepRunning } = row;
   return {
     id: row.id,
@@ -201,7 +201,7 @@ function presentJob(row: JobRow): Record<string, unknown> {
     queuedAt: row.queuedAt.toISOString(),
     startedAt: startedAt?.toISOString() ?? null,
     finishedAt: finishedAt?.toISOString() ?? null,
-    progress: computeProgress({ ...row, currentStep: stepRunning ?? currentStep }),
+    progress: computeJobProgress({ ...row, currentStep: stepRunning ?? currentStep }),
     waiting: waitingReason && waitingSince ? { reason: waitingReason, since: waitingSince.toISOString() } : null,
     totalCostUsd: microsToUsdOrNull(row.totalCostMicros),
     error: row.error,

@@ -11,7 +11,7 @@ export const tools: readonly Tool[] = [...agentTools, ...runTools, ...listTools,
 const byName = new Map(tools.map((tool) => [tool.name, tool]));
 
 /** Throws if there is no tool with this name, or the caller may not use it. */
-export function requireTool(name: string, caller: RoleHolder): Tool {
+export function requireToolForCaller(name: string, caller: RoleHolder): Tool {
   const tool = byName.get(name);
   if (!tool) {
     const message = `there is no tool ${name.slice(0, 100)}`;

@@ -1,4 +1,4 @@
-import { withSpanId, isTraceparent, deriveSpanId } from '@muster/platform';
+import { replaceSpanId, isTraceparent, deriveSpanId } from '@muster/platform';
 
 /**
  * Returns the span ids of a command's execution by the worker and of its delivery. The ids are derived from the
@@ -10,6 +10,6 @@ export function deriveWorkerTrace({ id, traceparent }: { id: string; traceparent
   /** Id of the span for the delivery that the worker acknowledged. */
   pushedBy: string;
 } {
-  const worker = isTraceparent(traceparent) ? withSpanId(traceparent, deriveSpanId('worker', id)) : traceparent;
+  const worker = isTraceparent(traceparent) ? replaceSpanId(traceparent, deriveSpanId('worker', id)) : traceparent;
   return { worker, pushedBy: deriveSpanId('push', id) };
 }

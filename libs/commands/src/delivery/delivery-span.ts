@@ -1,4 +1,4 @@
-import { withSpanId, continueTrace, isTraceparent, isTracing, recordSpan, getSpanId } from '@muster/platform';
+import { replaceSpanId, continueTrace, isTraceparent, isTracing, recordSpan, getSpanId } from '@muster/platform';
 import type { CommandRow, DeliveryOutcome } from '../command/command-row';
 import { deriveWorkerTrace } from '../command/worker-trace';
 
@@ -23,7 +23,7 @@ export class DeliverySpan {
     recordSpan({
       name: `push ${kind}`,
       kind: 'client',
-      traceparent: isTaken ? withSpanId(traceparent, pushedBy) : continueTrace(traceparent),
+      traceparent: isTaken ? replaceSpanId(traceparent, pushedBy) : continueTrace(traceparent),
       parentId: getSpanId(traceparent),
       startMs: this.startMs,
       endMs: this.startMs + performance.now() - this.startedAt,

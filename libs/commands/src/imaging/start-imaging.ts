@@ -1,4 +1,4 @@
-import { type Principal, callerChannel, describeCallerInSentence } from '@muster/access';
+import { type Principal, getCallerChannel, describeCallerInSentence } from '@muster/access';
 import { type ImagingImagesBody, invalidFieldError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { runCommand } from '../requests/run-command';
@@ -26,7 +26,7 @@ export async function startImaging(
   { kind, payload, wakeTimeoutMs, now }: ImagingRequest,
 ): Promise<string> {
   await loadAgent(tx, caller.organizationId, agentId);
-  const requestedBy = { source: callerChannel(caller), by: describeCallerInSentence(caller) };
+  const requestedBy = { source: getCallerChannel(caller), by: describeCallerInSentence(caller) };
   return runCommand(tx, caller, agentId, {
     kind,
     payload,

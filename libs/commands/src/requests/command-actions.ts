@@ -1,4 +1,4 @@
-import { audit, isValidWorkerKey, type Principal, describeCallerInSentence, callerChannel } from '@muster/access';
+import { audit, isValidWorkerKey, type Principal, describeCallerInSentence, getCallerChannel } from '@muster/access';
 import { type AgentActionAnswer, type AgentActionBody, type CommandKind, invalidFieldError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
@@ -138,7 +138,7 @@ async function issueActionCommand(
     agentId: id,
     kind: action as CommandKind,
     payload,
-    requestedBy: { source: callerChannel(caller), by: describeCallerInSentence(caller), reason },
+    requestedBy: { source: getCallerChannel(caller), by: describeCallerInSentence(caller), reason },
     timeoutMs: action === 'stop_recording' ? stopRecordingTimeoutMs : commandTimeoutMs,
     wakeTimeoutMs,
     now,

@@ -33,7 +33,7 @@ export interface NewCommand {
  */
 export async function issueCommand(tx: Transaction, command: NewCommand): Promise<string> {
   const { organizationId, agentId, kind, requestedBy } = command;
-  const { id } = insertCommand(tx, command, { isLeased: false });
+  const { id } = insertCommandRow(tx, command, { isLeased: false });
   // The activity of a run is recorded by its reports, so its commands record none.
   if (kind !== 'run' && kind !== 'stop_job') recordCommandActivity(tx, agentId, kind);
   if (requestedBy) recordCommandRequest(tx, { organizationId, agentId }, { id, kind, requestedBy });
@@ -49,10 +49,10 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
 export function issueRunCommand(tx: Transaction, command: Omit<NewCommand, 'kind' | 'requestedBy'>): CommandRow {
   // No poll is notified here, because the push after the commit notifies a waiting poll if it cannot deliver the
   // command.
-  return insertCommand(tx, { ...command, kind: 'run' }, { isLeased: true });
+  return insertCommandRow(tx, { ...command, kind: 'run' }, { isLeased: true });
 }
 
-function insertCommand(tx: Transaction, command: NewCommand, { isLeased }: { isLeased: boolean }): CommandRow {
+function insertCommandRow(tx: Transaction, command: NewCommand, { isLeased }: { isLeased: boolean }): CommandRow {
   const { organizationId, agentId, kind, payload, env = {}, vaultKeys = [], jobId = null, deadline } = command;
   const { secretAliases = null } = command;
   const id = newId();

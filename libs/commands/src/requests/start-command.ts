@@ -89,7 +89,7 @@ class WakeBlocked extends AppError {
  * Locks the agent. Throws if its machine lacks a program that the command needs, or if the command can be issued
  * neither at once nor after a wake.
  */
-export async function requireWakeable(
+export async function requireWakeableAgent(
   tx: Transaction,
   agentRef: { organizationId: string; agentId: string },
   kind: CommandKind,
@@ -112,7 +112,7 @@ export async function startCommand(tx: Transaction, request: CommandRequest): Pr
   const { organizationId, agentId, kind, payload, env, requestedBy, timeoutMs, wakeTimeoutMs, now } = request;
   const { needs = listNeededParts(kind, payload) } = request;
   const agentRef = { organizationId, agentId };
-  const { status, action } = await requireWakeable(tx, agentRef, kind, needs);
+  const { status, action } = await requireWakeableAgent(tx, agentRef, kind, needs);
   const asleep = !isOnStatus(status);
   if (action === 'wake') {
     await requestWake(tx, { ...agentRef, source: 'api', reason: `a ${kind} command waits`, timeoutMs: wakeTimeoutMs });

@@ -64,7 +64,7 @@ export class OutboxRelay implements OnApplicationShutdown {
       const startedCount = committed.length - batch.length;
       if (startedCount > 0) {
         this.metrics.outboxPublished.inc({ by: 'handoff' }, startedCount);
-        this.schedulePostpone();
+        this.schedulePostponement();
       }
       if (batch.length === 0 || performance.now() < this.pausedUntil) continue;
       try {
@@ -80,14 +80,14 @@ export class OutboxRelay implements OnApplicationShutdown {
 
   private rememberPublished(batch: OutboxMessage[]): void {
     for (const { id } of batch) this.published.add(id);
-    this.schedulePostpone();
+    this.schedulePostponement();
   }
 
-  private schedulePostpone(): void {
+  private schedulePostponement(): void {
     this.postponeTimer ??= setTimeout(() => {
       delete this.postponeTimer;
       void this.postponePublished();
-      if (this.handoff.isBusy) this.schedulePostpone();
+      if (this.handoff.isBusy) this.schedulePostponement();
     }, postponeAfterMs);
   }
 

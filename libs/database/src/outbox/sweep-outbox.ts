@@ -40,7 +40,7 @@ export async function sweepOutbox(
       counts.published += rows.length;
     } catch (error) {
       round.recordFailure('the queues', error);
-      counts.postponed += await postponeRows(database, rows);
+      counts.postponed += await postponeOutboxRows(database, rows);
       return counts;
     }
     if (rows.length < limit || !round.hasTime) return counts;
@@ -51,7 +51,7 @@ export async function sweepOutbox(
  * Postpones rows that Redis did not accept. Redis may still have some of them, but ignores the same ids in the next
  * round.
  */
-async function postponeRows(database: Database, rows: Row[]): Promise<number> {
+async function postponeOutboxRows(database: Database, rows: Row[]): Promise<number> {
   await database.query(
     'system',
     `UPDATE outbox SET next_publish_at = now() + interval '1 second' WHERE id = ANY($1) AND next_publish_at IS NOT NULL`,

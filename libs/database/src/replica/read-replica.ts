@@ -5,7 +5,7 @@ import { AppIdentity, BaseConfig, finishWithin } from '@muster/platform';
 import { DatabaseError } from 'pg';
 import { DataSource } from 'typeorm';
 import { buildServiceOptions } from '../data-source';
-import { getPool } from '../transactions/run-scoped-statement';
+import { getTypeOrmPool } from '../transactions/run-scoped-statement';
 
 /** Maximum age in milliseconds of what a replica shows. */
 const maxReplicaAgeMs = 1000;
@@ -93,11 +93,11 @@ export class ReadReplica implements OnApplicationShutdown {
       if (!source.isInitialized) await source.initialize();
       const at = performance.now();
       // The position of the newest record also covers commits that are not flushed yet.
-      const [{ position }] = (await getPool(this.primary).query<{ position: string }>(currentPosition)).rows as [
+      const [{ position }] = (await getTypeOrmPool(this.primary).query<{ position: string }>(currentPosition)).rows as [
         { position: string },
       ];
       while (performance.now() - at < maxReplicaAgeMs) {
-        const [{ reached }] = (await getPool(source).query<{ reached: boolean | null }>(hasReached, [position]))
+        const [{ reached }] = (await getTypeOrmPool(source).query<{ reached: boolean | null }>(hasReached, [position]))
           .rows as [{ reached: boolean | null }];
         if (reached === null) throw new Error('the server of DATABASE_READ_URL is not a standby');
         if (reached) {

@@ -1,7 +1,7 @@
 import { DatabaseError, type PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { getScopeRole, type Scope } from './scope';
-import { type Answer, sendTogether, type Statement } from './statement-batch';
+import { type Answer, sendStatementsTogether, type Statement } from './statement-batch';
 import { createTypeOrmManager } from './typeorm-manager';
 import { commitUnflushed } from './unflushed';
 
@@ -40,7 +40,9 @@ export class OwnConnection implements TransactionConnection {
     const start = this.hasBegun ? [] : [begin, this.scopeStatement];
     this.hasBegun = true;
     try {
-      return (await sendTogether(this.client, [...start, ...statements], getScopeRole(this.scope))).slice(start.length);
+      return (await sendStatementsTogether(this.client, [...start, ...statements], getScopeRole(this.scope))).slice(
+        start.length,
+      );
     } catch (error) {
       if (!(error instanceof DatabaseError)) this.unanswered = error as Error;
       throw error;

@@ -45,7 +45,7 @@ export function sendScopedStatements(
   { scope, statements }: { scope: Scope; statements: readonly Statement[] },
   done: (error: Error | null, answers: Answer[]) => void,
 ): void {
-  getPool(dataSource).connect((failure, client, release) => {
+  getTypeOrmPool(dataSource).connect((failure, client, release) => {
     if (!client) return done(failure!, []);
     const batch = new StatementBatch(
       statements,
@@ -61,7 +61,7 @@ export function sendScopedStatements(
 }
 
 /** Returns TypeORM's pool, so that TypeORM and our own statements share their connections. */
-export function getPool(dataSource: DataSource): Pool {
+export function getTypeOrmPool(dataSource: DataSource): Pool {
   if (!dataSource.isInitialized) throw notConnectedError();
   return (dataSource.driver as unknown as { master: Pool }).master;
 }

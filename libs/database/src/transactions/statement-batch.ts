@@ -70,7 +70,7 @@ export class StatementBatch implements WireStatement {
       // All values are converted before the first byte is sent: if a conversion failed later, the statements that were
       // already sent could not be withdrawn.
       values = this.statements.map((statement) =>
-        convertValues(statement, prepared.get(this.prefixNameWithRole(statement))?.text),
+        convertStatementValues(statement, prepared.get(this.prefixNameWithRole(statement))?.text),
       );
     } catch (error) {
       return error as Error;
@@ -152,7 +152,11 @@ export class StatementBatch implements WireStatement {
 }
 
 /** Sends statements on a connection that is checked out, and waits for all answers. */
-export function sendTogether(client: ClientBase, statements: readonly Statement[], role: Role): Promise<Answer[]> {
+export function sendStatementsTogether(
+  client: ClientBase,
+  statements: readonly Statement[],
+  role: Role,
+): Promise<Answer[]> {
   return new Promise((resolve, reject) => {
     const settlePromise = (error: Error | null, answers: Answer[]) => (error ? reject(error) : resolve(answers));
     submitStatement(client, new StatementBatch(statements, settlePromise, role));
@@ -167,7 +171,7 @@ function getPreparedStatements(connection: WireConnection) {
   return created;
 }
 
-function convertValues({ text, name, values = [] }: Statement, preparedText: string | undefined): WireValue[] {
+function convertStatementValues({ text, name, values = [] }: Statement, preparedText: string | undefined): WireValue[] {
   if (preparedText !== undefined && preparedText !== text)
     throw new Error(`two different statements have the name ${name}`);
   return values.map((value) => utils.prepareValue(value));

@@ -1,7 +1,7 @@
 import { loadSecretRedactor } from '@muster/access';
 import type { Database, FeedbackSubmissionEntity } from '@muster/database';
 import { ModelAborted } from '@muster/models';
-import { findModel, type ModelParts } from '@muster/pricing';
+import { findModelForCaller, type ModelParts } from '@muster/pricing';
 import { Logger } from '@nestjs/common';
 import { renewWorkItemLease, LeaseLost, type WorkItem } from './lease-work-item';
 import { enrichByModel } from './enrich-by-model';
@@ -49,7 +49,7 @@ async function enrichWithModel(parts: EnrichParts, item: WorkItem, others: Other
   const { id, lease, organizationId } = item;
   try {
     const caller = { organizationId, purpose: 'feedback_enrichment' as const, sessionId: id };
-    const model = await findModel({ ...models, database }, caller);
+    const model = await findModelForCaller({ ...models, database }, caller);
     if (!model) return null;
     await renewWorkItemLease(database, item, modelMs + leaseMs);
     const [isFirstCall] = await database.query<{ submissionId: string }>(

@@ -40,7 +40,7 @@ export class AccountsFixture {
     return this.jobs.harness.db.transaction({ organizationId: this.jobs.organizationId }, work);
   }
 
-  putTestAccount(name: string, body: Partial<PutAccountBody> = {}) {
+  putAccount(name: string, body: Partial<PutAccountBody> = {}) {
     return this.runInTransaction((tx) =>
       putAccount(tx, this.jobs.caller, name, { vaultKeys, pool: this.pool, ...body }),
     );
@@ -59,7 +59,7 @@ export class AccountsFixture {
     return applyJobReport(harness.db, { organizationId, agentId: null }, { jobId, status });
   }
 
-  listAccountRequests() {
+  listRequests() {
     return [{ pool: this.pool, as: 'PORTAL' }];
   }
 
@@ -74,14 +74,14 @@ export class AccountsFixture {
     return (await this.listHolders()).map(({ jobId }) => jobId);
   }
 
-  async readAccountStatus(name: string) {
+  async readStatus(name: string) {
     const { harness, organizationId } = this.jobs;
     const page = { limit: 200, after: null };
     const accounts = await listAccounts(harness.db, organizationId, { page, pool: this.pool });
     return accounts.find((account) => account.name === name)?.status;
   }
 
-  listUsesOfAccount(name: string) {
+  listUses(name: string) {
     const { harness, organizationId } = this.jobs;
     return listAccountUses(harness.db, organizationId, { name, page: { limit: 200, after: null } });
   }
@@ -92,14 +92,14 @@ export class AccountsFixture {
   }
 
   /** Launches a job on each of `count` new agents. */
-  async launchOnNewAgents(count: number, input: object = { accounts: this.listAccountRequests() }) {
+  async launchOnAgents(count: number, input: object = { accounts: this.listRequests() }) {
     const agents = await Promise.all(Array.from({ length: count }, () => this.jobs.makeOnlineAgent()));
     const jobs: string[] = [];
     for (const id of agents) jobs.push(await this.jobs.launch({ agentId: id, ...input }));
     return {
       agents,
       jobs,
-      dispatchAll: () => Promise.all(agents.map((id) => this.jobs.dispatch.startNextJobOfAgent(id))),
+      dispatchAll: () => Promise.all(agents.map((id) => this.jobs.dispatch.startNextJob(id))),
     };
   }
 

@@ -15,7 +15,7 @@ export interface Borrowed extends AccountRequest {
 export type Choice = { busyPool: string } | { accounts: Borrowed[] };
 
 /** Locks the pool, so that all earlier decisions about the pool's accounts are committed. */
-export function lockPool(tx: Transaction, organizationId: string, pool: string): Promise<void> {
+export function lockAccountPool(tx: Transaction, organizationId: string, pool: string): Promise<void> {
   return acquireAdvisoryLock(tx, 'account pool', organizationId, pool);
 }
 
@@ -29,7 +29,7 @@ export async function chooseAccounts(
   { id, accounts }: { id: string; accounts: AccountRequest[] },
 ): Promise<Choice> {
   // The pools are sorted: all transactions lock them in the same order, so they cannot deadlock.
-  for (const pool of accounts.map((request) => request.pool).sort()) await lockPool(tx, organizationId, pool);
+  for (const pool of accounts.map((request) => request.pool).sort()) await lockAccountPool(tx, organizationId, pool);
   const chosen = await tx.query<{ pool: string; account: string | null; vaultKeys: Record<string, string> }>(
     `SELECT u.pool, chosen.name AS account, chosen.vault_keys
      FROM account_use u
@@ -77,6 +77,11 @@ export function buildAccountVariables(accounts: readonly Borrowed[]): Record<str
       Object.entries(vaultKeys).map(([name, key]) => [`${as}_${name.toUpperCase()}`, key]),
     ),
   );
+}
+
+/** Returns the pool of each account. The keys are the names by which the script knows the accounts. */
+export function getPoolsOfAccounts(borrowed: readonly Borrowed[]): Record<string, string> {
+  return Object.fromEntries(borrowed.map(({ as, pool }) => [as, pool]));
 }
 
 /**
@@ -163,7 +168,7 @@ export async function enqueueJobsWithFreeAccounts(database: Database): Promise<{
 /**
  * Sets the waiting reason `account_busy` for the agent's jobs that wait for an account and not for a concurrency key.
  * `also` is the id of a job that waits even if an account is free now, because the jobs ahead of it will get it. Skips
- * a job that another transaction has locked, as `setWaitingReason` does.
+ * a job that another transaction has locked, as `setWaitingReasonOfJobs` does.
  */
 export function markJobsWaitingForAccounts(tx: Transaction, agentId: string, also: string | null = null): void {
   tx.deferStatement(

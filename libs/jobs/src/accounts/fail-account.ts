@@ -5,7 +5,7 @@ import { emitEvent } from '@muster/webhooks';
 import { buildJobEntry } from '../launch/insert-job';
 import { lockJobBeforeRead } from '../lists/job-row';
 import type { Reporter } from '../reports/reporter';
-import { lockPool } from './borrow-accounts';
+import { lockAccountPool } from './borrow-accounts';
 
 interface Used extends Pick<PlacedJob, 'agentId'> {
   account: string;
@@ -40,7 +40,7 @@ export function setAsideAccountOfRun(
         detail: 'The run never had an account of this pool. Check the name of the pool.',
       });
     // Waits for a dispatch that is choosing this account, so that no run gets the account after this report.
-    if (used.currentPool !== null) await lockPool(tx, organizationId, used.currentPool);
+    if (used.currentPool !== null) await lockAccountPool(tx, organizationId, used.currentPool);
     const text = message?.trim() ? message : null;
     const [setAside] = await tx.query<Pick<AccountEntity, 'id'> & { since: Date }>(
       `WITH failed AS (

@@ -11,7 +11,7 @@ import {
 import { type AccountEntity, acquireAdvisoryLock, type Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { type AccountRow, readAccount } from './account-row';
-import { enqueueJobsWaitingForPools, lockPool } from './borrow-accounts';
+import { enqueueJobsWaitingForPools, lockAccountPool } from './borrow-accounts';
 
 type Definition = Pick<AccountEntity, 'pool' | 'vaultKeys' | 'limit' | 'cooldownSeconds' | 'enabled'>;
 
@@ -30,7 +30,7 @@ export async function putAccount(
   requireValidAccountName(name);
   const definition = { vaultKeys, pool, limit, cooldownSeconds, enabled };
   const before = await lockAccountByName(tx, caller.organizationId, name);
-  return saveAccount(tx, caller, { name, before, definition, isNew: true });
+  return saveAccountDefinition(tx, caller, { name, before, definition, isNew: true });
 }
 
 /** Changes an account. With `enabled: true`, an account that was set aside is put back. */
@@ -46,7 +46,7 @@ export async function updateAccount(
   const own = { vaultKeys, pool, limit, cooldownSeconds, enabled };
   const set = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   const definition: Definition = { ...own, ...set };
-  return saveAccount(tx, caller, { name, before, definition, isPutBack: change.enabled === true });
+  return saveAccountDefinition(tx, caller, { name, before, definition, isPutBack: change.enabled === true });
 }
 
 /** Reads an account that the transaction will change. Concurrent changes of the account wait. */
@@ -59,7 +59,7 @@ async function lockAccountByName(
   return readAccount(tx, organizationId, name);
 }
 
-async function saveAccount(
+async function saveAccountDefinition(
   tx: Transaction,
   caller: Principal,
   {
@@ -86,7 +86,7 @@ async function saveAccount(
     valuesOnly: true,
   });
   const pools = [...new Set([pool, ...(before ? [before.pool] : [])])].sort();
-  for (const each of pools) await lockPool(tx, organizationId, each);
+  for (const each of pools) await lockAccountPool(tx, organizationId, each);
   const saved = await tx.query(
     isNew
       ? `INSERT INTO account AS a (organization_id, name, pool, vault_keys, "limit", cooldown_seconds, enabled, id)

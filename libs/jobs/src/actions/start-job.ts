@@ -1,5 +1,5 @@
-import { audit, type Principal, callerChannel } from '@muster/access';
-import { type CommandActionParts, requireWakeable } from '@muster/commands';
+import { audit, type Principal, getCallerChannel } from '@muster/access';
+import { type CommandActionParts, requireWakeableAgent } from '@muster/commands';
 import { loadAgent, requestWake } from '@muster/machines';
 import {
   type AgentActionAnswer,
@@ -36,7 +36,7 @@ export async function startJob(
   // The request is checked before the agent's status, so that an invalid request is rejected in the same way in every
   // status.
   const jobId = await findOrLaunchJob(tx, caller, id, body, parts);
-  const { status } = await requireWakeable(tx, { organizationId, agentId: id }, 'run');
+  const { status } = await requireWakeableAgent(tx, { organizationId, agentId: id }, 'run');
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
   const answer: AgentActionAnswer = { success: true, action: 'start_job', status, jobId };
   const location = `/api/jobs/${jobId}`;
@@ -45,7 +45,7 @@ export async function startJob(
     organizationId,
     agentId: id,
     jobId,
-    source: callerChannel(caller),
+    source: getCallerChannel(caller),
     reason: 'a job is about to start',
     timeoutMs: parts.wakeTimeoutMs,
   });

@@ -1,4 +1,4 @@
-import { type Principal, callerChannel } from '@muster/access';
+import { type Principal, getCallerChannel } from '@muster/access';
 import { drainAgent, rebootAgent, stopAgent, terminateAgent, type TouchedJobs } from '@muster/machines';
 import { endCommandsOfTerminated } from '@muster/commands';
 import type { Transaction } from '@muster/database';
@@ -31,7 +31,7 @@ export async function terminateAgentAndRuns(
 ): Promise<void> {
   if (force) lockRunsOfAgent(tx, caller, id);
   await terminateAgent(tx, caller, id, { force });
-  await endCommandsOfTerminated(tx, { organizationId: caller.organizationId, agentId: id }, callerChannel(caller));
+  await endCommandsOfTerminated(tx, { organizationId: caller.organizationId, agentId: id }, getCallerChannel(caller));
   // A terminated machine gives back the keys and accounts of the run of which it was being cleared.
   enqueuePlacementOfJobs(tx, caller.organizationId);
   const error = 'The agent was terminated.';

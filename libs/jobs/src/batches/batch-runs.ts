@@ -19,7 +19,7 @@ export const rowsPerChunk = 500;
 const charactersPerChunk = 1024 * 1024;
 
 /** Returns the runs with their variables as JSON, in which sensitive values are sealed. */
-export async function encodeVariables(
+export async function encodeVariablesOfRuns(
   tx: Transaction,
   organizationId: string,
   { runs, names, keyRing }: { runs: readonly CheckedRun[]; names: readonly string[]; keyRing: KeyRing | undefined },

@@ -1,5 +1,5 @@
 import { notFoundError } from '@muster/contracts';
-import { audit, type Principal, callerChannel } from '@muster/access';
+import { audit, type Principal, getCallerChannel } from '@muster/access';
 import {
   type BatchEntity,
   type Database,
@@ -29,7 +29,7 @@ export async function requestBatchCancel(
     `UPDATE batch SET cancel_requested_at = COALESCE(cancel_requested_at, muster_now()),
        cancel_reason = COALESCE(cancel_reason, $3), cancel_source = COALESCE(cancel_source, $4)
      WHERE id = $1 AND organization_id = $2 RETURNING workflow_id, total, rejected`,
-    [id, organizationId, reason ?? null, callerChannel(caller)],
+    [id, organizationId, reason ?? null, getCallerChannel(caller)],
   );
   if (!found) throw notFoundError('batch');
   audit(tx, caller, { action: 'batch.cancel', target: { type: 'batch', id }, changes: { reason: reason ?? null } });

@@ -59,7 +59,7 @@ function getColumnOfVariable(name: string, mapping: Record<string, string> | und
 }
 
 function missingValueError(name: string, column: string): string {
-  const detail = column === name ? '' : `, and the row has no column ${shortenName(column)}`;
+  const detail = column === name ? '' : `, and the row has no column ${shortenColumnName(column)}`;
   return `the workflow needs the variable ${name}${detail}`;
 }
 
@@ -67,7 +67,7 @@ function unknownColumnErrors(cells: Cells, names: ReadonlySet<string>): string[]
   const errors: string[] = [];
   for (const column of cells.keys()) {
     if (errors.length === maxErrors) break;
-    if (!names.has(column)) errors.push(`the workflow has no variable ${shortenName(column)}`);
+    if (!names.has(column)) errors.push(`the workflow has no variable ${shortenColumnName(column)}`);
   }
   return errors;
 }
@@ -83,6 +83,6 @@ function checkCellText(text: unknown): string | null {
   return null;
 }
 
-function shortenName(column: string): string {
+function shortenColumnName(column: string): string {
   return column.length > 100 ? `${column.slice(0, 100)}…` : column;
 }

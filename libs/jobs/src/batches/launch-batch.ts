@@ -1,5 +1,5 @@
 import { appendTimelines } from '@muster/timeline';
-import { type Actor, audit, describeCaller, requireExistingSecrets, callerChannel } from '@muster/access';
+import { type Actor, audit, describeCaller, requireExistingSecrets, getCallerChannel } from '@muster/access';
 import {
   type AccountRequest,
   AppError,
@@ -14,7 +14,7 @@ import {
 } from '@muster/contracts';
 import { recordOrganizationEvent, type Transaction } from '@muster/database';
 import { getRequestContext, newId } from '@muster/platform';
-import { lockBundleOfInstallation, buildLineage } from '@muster/packs';
+import { lockBundleOfInstallation, buildPackLineage } from '@muster/packs';
 import { reserveRuns } from '@muster/pricing';
 import type { KeyRing } from '@muster/vault';
 import { requireScriptOrSteps } from '@muster/workflows';
@@ -25,7 +25,7 @@ import { insertWaitingKeys } from '../dispatch/concurrency-keys';
 import { findSmallestLimit, requireVaultKeyNames } from '../launch/launch-job';
 import { fillVariablesIntoConcurrencyKeys } from '../launch/resolve-concurrency-keys';
 import { checkBatchRow, type InputRow, type RowRule } from './check-batch-row';
-import { type CheckedRun, encodeVariables, type Run, rowsPerChunk, splitIntoChunks } from './batch-runs';
+import { type CheckedRun, encodeVariablesOfRuns, type Run, rowsPerChunk, splitIntoChunks } from './batch-runs';
 import { invalidPayloadError, readBatchLaunchFacts } from './read-batch-facts';
 import { enqueuePlacementOfJobs } from '../placement/enqueue-placements';
 import { digestLabels, requireFittingAgent, toTargetColumns } from '../placement/target';
@@ -64,10 +64,10 @@ export async function launchBatch(
     now,
   });
   const installed = installationId
-    ? buildLineage(await lockBundleOfInstallation(tx, organizationId, installationId))
+    ? buildPackLineage(await lockBundleOfInstallation(tx, organizationId, installationId))
     : null;
   const names = facts.sensitiveVariables;
-  const runs = await encodeVariables(tx, organizationId, { runs: checked.runs, names, keyRing });
+  const runs = await encodeVariablesOfRuns(tx, organizationId, { runs: checked.runs, names, keyRing });
   const batchId = newId();
   const createdBy = describeCaller(caller);
   await tx.execute(
@@ -98,7 +98,7 @@ export async function launchBatch(
       runs: chunk,
     });
   }
-  await recordLaunchOnTimelines(tx, { organizationId, batchId, runs, source: callerChannel(caller) });
+  await recordLaunchOnTimelines(tx, { organizationId, batchId, runs, source: getCallerChannel(caller) });
   const data = { batchId, workflowId, status: 'started', total: runs.length };
   recordOrganizationEvent(tx, { organizationId, type: 'batch', data });
   audit(tx, caller, {

@@ -1,4 +1,4 @@
-import { audit, type Principal, callerChannel } from '@muster/access';
+import { audit, type Principal, getCallerChannel } from '@muster/access';
 import { startMachineCleanup, isOnStatus } from '@muster/machines';
 import { detachStopCommands, scheduleObjectRemoval } from '@muster/commands';
 import { deleteTimelineOfJob } from '@muster/timeline';
@@ -80,7 +80,14 @@ async function endOpenJob(tx: Transaction, caller: Principal, jobId: string, job
   const { agentId, agentStatus, dispatched } = job;
   const reason = 'the job was deleted';
   const clears = dispatched && agentStatus !== null && isOnStatus(agentStatus);
-  await finishJob(tx, { organizationId, jobId, to: 'cancelled', source: callerChannel(caller), error: reason, clears });
+  await finishJob(tx, {
+    organizationId,
+    jobId,
+    to: 'cancelled',
+    source: getCallerChannel(caller),
+    error: reason,
+    clears,
+  });
   // An agent that is not online needs no stop command: the response to its next heartbeat tells the worker to end the
   // run.
   if (clears && agentId) {

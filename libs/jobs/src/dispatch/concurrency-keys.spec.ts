@@ -40,7 +40,7 @@ describe('concurrency keys', () => {
     return {
       agents,
       jobs,
-      dispatchAll: () => Promise.all(agents.map((id) => fixture.dispatch.startNextJobOfAgent(id))),
+      dispatchAll: () => Promise.all(agents.map((id) => fixture.dispatch.startNextJob(id))),
     };
   };
 
@@ -88,9 +88,9 @@ describe('concurrency keys', () => {
 
   it('a full concurrency key blocks only the jobs that need the key, and only until the key is free', async () => {
     const { jobs, agents, dispatchAll } = await onAgents(2);
-    await fixture.dispatch.startNextJobOfAgent(agents[0]!);
+    await fixture.dispatch.startNextJob(agents[0]!);
     const next = await fixture.launch({ agentId: agents[1] });
-    expect(await fixture.dispatch.startNextJobOfAgent(agents[1]!)).toMatchObject({ action: 'start', jobId: next });
+    expect(await fixture.dispatch.startNextJob(agents[1]!)).toMatchObject({ action: 'start', jobId: next });
     expect((await read(jobs[1]!)).waitingReason).toBe('concurrency_key');
     await end(jobs[0]!);
     await end(next);
@@ -110,10 +110,10 @@ describe('concurrency keys', () => {
       agentId: await fixture.makeOnlineAgent(),
       concurrencyKeys: [{ key: 'two' }],
     });
-    await fixture.dispatch.startNextJobOfAgent((await read(strict)).agentId!);
+    await fixture.dispatch.startNextJob((await read(strict)).agentId!);
     expect((await read(strict)).waitingFor).toMatchObject({ key: 'two', limit: 1 });
     for (const id of jobs) await end(id, 'failed');
-    await fixture.dispatch.startNextJobOfAgent((await read(strict)).agentId!);
+    await fixture.dispatch.startNextJob((await read(strict)).agentId!);
     await dispatchAll();
     expect(await holders()).toEqual([strict]);
     await end(strict);
@@ -130,7 +130,7 @@ describe('concurrency keys', () => {
     async (how) => {
       const { jobs, agents, dispatchAll } = await onAgents(2);
       const [jobId, next] = jobs as [string, string];
-      await fixture.dispatch.startNextJobOfAgent(agents[0]!);
+      await fixture.dispatch.startNextJob(agents[0]!);
       const { organizationId, caller } = fixture;
       const now = new Date();
       await fixture.harness.db.transaction({ organizationId }, async (tx) => {
@@ -185,7 +185,7 @@ describe('concurrency keys', () => {
     await expect(launch(['c', 'd', 'e', 'f', 'g'].map((key) => ({ key })))).rejects.toMatchObject({
       code: 'invalid_payload',
     });
-    await fixture.dispatch.startNextJobOfAgent(agentId);
+    await fixture.dispatch.startNextJob(agentId);
     await end(jobId);
   });
 
@@ -234,7 +234,7 @@ describe('concurrency keys', () => {
   it('a cancelled job no longer waits for a concurrency key', async () => {
     const { jobs, agents } = await onAgents(2);
     const { organizationId } = fixture;
-    await fixture.dispatch.startNextJobOfAgent(agents[0]!);
+    await fixture.dispatch.startNextJob(agents[0]!);
     await fixture.harness.db.transaction({ organizationId }, (tx) =>
       cancelWaitingJobs(tx, { organizationId, ids: jobs, source: 'api' }),
     );
@@ -252,7 +252,7 @@ describe('concurrency keys', () => {
     const launch = (key: string, USER = odd) =>
       fixture.launch({ workflowId, agentId, variables: { USER }, concurrencyKeys: [{ key }] });
     const jobId = await launch('portal:{{USER}}');
-    await fixture.dispatch.startNextJobOfAgent(agentId);
+    await fixture.dispatch.startNextJob(agentId);
     expect(await fixture.query('SELECT key FROM concurrency_lease WHERE job_id = $1', [jobId])).toEqual([
       { key: `portal:${odd}` },
     ]);

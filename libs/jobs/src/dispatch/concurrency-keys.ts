@@ -149,7 +149,7 @@ export async function enqueueFirstWaitingJobs(
 /**
  * Sets the waiting reason `concurrency_key` for the agent's jobs that wait for a key. `also` is the id of a job that
  * waits even if its key is not full now, because the jobs ahead of it will get the key. Skips a job that another
- * transaction has locked, as `setWaitingReason` does.
+ * transaction has locked, as `setWaitingReasonOfJobs` does.
  */
 export function markJobsWaitingForKeys(tx: Transaction, agentId: string, also: string | null = null): void {
   tx.deferStatement(

@@ -49,7 +49,7 @@ export function decidePlacement({
     return { action: 'wait', waiting: heldUp, reason: what, mayWake: false };
   }
   const best = [...idle].sort(
-    (a, b) => compareActivity(a.lastActivityMs, b.lastActivityMs, prefer) || (a.agentId < b.agentId ? -1 : 1),
+    (a, b) => compareAgentActivity(a.lastActivityMs, b.lastActivityMs, prefer) || (a.agentId < b.agentId ? -1 : 1),
   );
   // The jobs ahead are placed at the same time. If all of them tried the same agent, they would try each agent in turn.
   const chosen = best[ahead % best.length];
@@ -76,7 +76,7 @@ const whyPreferred: Record<TargetPreference, string> = {
 };
 
 /** Orders agents: for `running` the one that was active last comes first, for `spread` the one that was active first. */
-function compareActivity(a: number | null, b: number | null, prefer: TargetPreference): number {
+function compareAgentActivity(a: number | null, b: number | null, prefer: TargetPreference): number {
   const difference = (a ?? -Infinity) === (b ?? -Infinity) ? 0 : (a ?? -Infinity) < (b ?? -Infinity) ? -1 : 1;
   return prefer === 'spread' ? difference : -difference;
 }

@@ -45,7 +45,7 @@ export function decideMachineWakes({ jobs, coming, wakeable, room }: WakeFacts):
   for (const job of jobs) {
     if (room !== null && taken.size + wakes.length >= room) break;
     if (assignToComingAgent(job, coming, taken, new Set())) continue;
-    const [fastest] = [...left.values()].filter((agent) => hasLabelsOfJob(agent, job)).sort(compareBoots);
+    const [fastest] = [...left.values()].filter((agent) => hasLabelsOfJob(agent, job)).sort(compareBootTimes);
     if (!fastest) continue;
     left.delete(fastest.agentId);
     wakes.push({ jobId: job.jobId, agentId: fastest.agentId });
@@ -84,7 +84,7 @@ function startsBeforeOwnMachine(own: ComingAgent['own'], job: UnplacedJob): bool
 }
 
 /** A measured boot is preferred to an unknown one. */
-function compareBoots(a: WakeableAgent, b: WakeableAgent): number {
+function compareBootTimes(a: WakeableAgent, b: WakeableAgent): number {
   const difference = (a.bootMs ?? Infinity) - (b.bootMs ?? Infinity);
   return difference || (a.agentId < b.agentId ? -1 : 1);
 }

@@ -138,10 +138,7 @@ describe('dispatch', () => {
     const launched = await Promise.all(
       Array.from({ length: 20 }, async () => {
         const jobId = await fixture.launch({ agentId });
-        await Promise.all([
-          fixture.dispatch.startNextJobOfAgent(agentId),
-          fixture.dispatch.startNextJobOfAgent(agentId),
-        ]);
+        await Promise.all([fixture.dispatch.startNextJob(agentId), fixture.dispatch.startNextJob(agentId)]);
         return jobId;
       }),
     );
@@ -151,7 +148,7 @@ describe('dispatch', () => {
       expect(open).toHaveLength(1);
       startedJobs.push(open[0].jobId);
       await end(open[0].jobId);
-      await Promise.all(Array.from({ length: 5 }, () => fixture.dispatch.startNextJobOfAgent(agentId)));
+      await Promise.all(Array.from({ length: 5 }, () => fixture.dispatch.startNextJob(agentId)));
     }
     expect(new Set(startedJobs)).toEqual(new Set(launched));
     expect(await commands(agentId)).toHaveLength(20);
@@ -170,7 +167,7 @@ describe('dispatch', () => {
     }
     const order: string[] = [];
     for (let round = 0; round < 4; round += 1) {
-      const { jobId } = await fixture.dispatch.startNextJobOfAgent(agentId);
+      const { jobId } = await fixture.dispatch.startNextJob(agentId);
       order.push(Object.keys(jobs).find((name) => jobs[name] === jobId)!);
       await end(jobId!);
     }
@@ -180,11 +177,11 @@ describe('dispatch', () => {
   it('a job that does not start records what it waits for, and since when', async () => {
     const running = await fixture.launch({ agentId });
     const waiting = await fixture.launch({ agentId });
-    await fixture.dispatch.startNextJobOfAgent(agentId);
+    await fixture.dispatch.startNextJob(agentId);
     expect((await read(running)).waitingReason).toBeNull();
     const { waitingReason, waitingSince } = await read(waiting);
     expect(waitingReason).toBe('agent_busy');
-    await fixture.dispatch.startNextJobOfAgent(agentId);
+    await fixture.dispatch.startNextJob(agentId);
     expect((await read(waiting)).waitingSince).toEqual(waitingSince);
   });
 
@@ -196,7 +193,7 @@ describe('dispatch', () => {
     await fixture.query('UPDATE agent SET current_job_id = NULL');
     const agents = await Promise.all(Array.from({ length: 6 }, () => fixture.makeOnlineAgent()));
     const jobs = await Promise.all(agents.map((id) => fixture.launch({ agentId: id })));
-    await Promise.all(agents.map((id) => fixture.dispatch.startNextJobOfAgent(id)));
+    await Promise.all(agents.map((id) => fixture.dispatch.startNextJob(id)));
     const started = [];
     for (const id of jobs) if ((await read(id)).waitingReason === null) started.push(id);
     expect(started).toHaveLength(2);
@@ -218,7 +215,7 @@ describe('dispatch', () => {
       })
     ).id;
     const jobId = await fixture.launch({ agentId: asleep });
-    await Promise.all(Array.from({ length: 10 }, () => fixture.dispatch.startNextJobOfAgent(asleep)));
+    await Promise.all(Array.from({ length: 10 }, () => fixture.dispatch.startNextJob(asleep)));
     expect((await read(jobId)).waitingReason).toBe('agent_waking');
     expect(await fixture.query('SELECT state FROM agent_wake WHERE agent_id = $1', [asleep])).toEqual([
       { state: 'open' },
@@ -236,7 +233,7 @@ describe('dispatch', () => {
       })
     ).id;
     const jobId = await fixture.launch({ agentId: asleep });
-    await fixture.dispatch.startNextJobOfAgent(asleep);
+    await fixture.dispatch.startNextJob(asleep);
     expect(await read(jobId)).toMatchObject({ status: 'queued', waitingReason: 'agent_offline' });
     const events = await fixture.query(
       `SELECT data->>'eventType' AS type FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle'`,
@@ -250,14 +247,14 @@ describe('dispatch', () => {
     const jobId = await fixture.launch({ agentId, vaultKeys: ['NOWHERE'], maxRetries: 2 });
     const next = await fixture.launch({ agentId });
     await deleteSecret('NOWHERE');
-    expect((await fixture.dispatch.startNextJobOfAgent(agentId)).action).toBe('fail');
+    expect((await fixture.dispatch.startNextJob(agentId)).action).toBe('fail');
     expect(await read(jobId)).toMatchObject({
       status: 'failed',
       error: expect.stringContaining('NOWHERE'),
       errorCode: 'secret_missing',
     });
     expect(await fixture.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
-    expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'start', jobId: next });
+    expect(await fixture.dispatch.startNextJob(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
   it('a job that needs a capability that the machine lacks fails before its dispatch, and the next job starts', async () => {
@@ -276,48 +273,48 @@ describe('dispatch', () => {
     );
     const jobId = await fixture.launch({ agentId, workflowId: steps, maxRetries: 2 });
     const next = await fixture.launch({ agentId });
-    expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'fail', jobId });
+    expect(await fixture.dispatch.startNextJob(agentId)).toMatchObject({ action: 'fail', jobId });
     expect(await read(jobId)).toMatchObject({
       status: 'failed',
       error: expect.stringContaining('has no Chromium'),
       errorCode: 'machine_cannot',
     });
     expect(await fixture.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
-    expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'start', jobId: next });
+    expect(await fixture.dispatch.startNextJob(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
   it('a job whose secret is deleted before its command is delivered fails, and the next job starts', async () => {
     await storeSecret('FLEETING');
     const jobId = await fixture.launch({ agentId, vaultKeys: ['FLEETING'], maxRetries: 2 });
     const next = await fixture.launch({ agentId });
-    expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'start', jobId });
+    expect(await fixture.dispatch.startNextJob(agentId)).toMatchObject({ action: 'start', jobId });
     await deleteSecret('FLEETING');
-    expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'fail', jobId });
+    expect(await fixture.dispatch.startNextJob(agentId)).toMatchObject({ action: 'fail', jobId });
     expect(await read(jobId)).toMatchObject({ status: 'failed', errorCode: 'secret_missing' });
     expect(await fixture.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
-    expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'start', jobId: next });
+    expect(await fixture.dispatch.startNextJob(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
   it('a dispatch delivers an undelivered run command again instead of creating a second one', async () => {
     const jobId = await fixture.launch({ agentId });
-    await fixture.dispatch.startNextJobOfAgent(agentId);
-    expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'resume', jobId });
+    await fixture.dispatch.startNextJob(agentId);
+    expect(await fixture.dispatch.startNextJob(agentId)).toMatchObject({ action: 'resume', jobId });
     await fixture.query(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
-    await fixture.dispatch.startNextJobOfAgent(agentId);
+    await fixture.dispatch.startNextJob(agentId);
     expect((await read(jobId)).waitingReason).toBe('agent_offline');
     expect(await commands(agentId)).toHaveLength(1);
   });
 
   it('a failed job with attempts left gets a retry that starts after the retry delay', async () => {
     const jobId = await fixture.launch({ agentId, maxRetries: 1, retryDelayMs: 3_600_000 });
-    await fixture.dispatch.startNextJobOfAgent(agentId);
+    await fixture.dispatch.startNextJob(agentId);
     await end(jobId, 'failed');
     const [{ id: retryId }] = await fixture.query('SELECT id FROM job WHERE retry_of = $1', [jobId]);
     expect(await read(retryId)).toMatchObject({ attempt: 2, status: 'queued', waitingReason: 'retry_delay' });
     const other = await fixture.launch({ agentId });
-    expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'start', jobId: other });
+    expect(await fixture.dispatch.startNextJob(agentId)).toMatchObject({ action: 'start', jobId: other });
     await end(other);
-    expect((await fixture.dispatch.startNextJobOfAgent(agentId)).action).toBe('none');
+    expect((await fixture.dispatch.startNextJob(agentId)).action).toBe('none');
     await fixture.query('UPDATE job SET not_before = now() - make_interval(secs => 1) WHERE id = $1', [retryId]);
     await sweepDispatch(fixture.harness.db, fixture.dispatch);
     await end(retryId, 'failed');
@@ -329,7 +326,7 @@ describe('dispatch', () => {
     const agentId = await fixture.makeOnlineAgent();
     await fixture.launch({ agentId });
     const queryAll = jest.spyOn(Transaction.prototype, 'queryStatements');
-    await fixture.dispatch.startNextJobOfAgent(agentId);
+    await fixture.dispatch.startNextJob(agentId);
     const [first] = queryAll.mock.calls.flatMap(([statements]) =>
       statements.filter(({ name }) => name === 'first_in_queue'),
     );

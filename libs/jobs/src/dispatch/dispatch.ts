@@ -26,6 +26,7 @@ import { buildScriptToRun } from '@muster/workflows';
 import { Inject, Injectable } from '@nestjs/common';
 import {
   buildAccountVariables,
+  getPoolsOfAccounts,
   type Borrowed,
   chooseAccounts,
   assignAccountsToJob,
@@ -48,7 +49,7 @@ import { assignKeysAndAccounts, buildStartEntries, type ChosenFor } from '../pla
 import { setReasonOfUnplacedJob } from '../placement/set-reasons';
 import { lockJob } from '../lists/job-row';
 import { findMissingSecrets } from './find-missing-secrets';
-import { setWaitingReason } from './set-waiting-reason';
+import { setWaitingReasonOfJobs } from './set-waiting-reason';
 import { type AgentFacts, type HeadJob, lockAgentAndNextJob, NextJobLocked } from './lock-agent-and-next-job';
 import { startRunSpan } from './start-run-span';
 
@@ -80,7 +81,7 @@ export class Dispatch {
   ) {}
 
   /** Starts the next job of an agent, wakes the agent, or records what its jobs wait for. */
-  async startNextJobOfAgent(agentId: string, message?: ReceivedMessage, chosen?: ChosenFor): Promise<StartOutcome> {
+  async startNextJob(agentId: string, message?: ReceivedMessage, chosen?: ChosenFor): Promise<StartOutcome> {
     const startInTransaction = async (tx: Transaction) => {
       if (message) tx.markMessageHandled(message);
       const decided = await this.decideNextStart(tx, agentId, chosen);
@@ -90,7 +91,7 @@ export class Dispatch {
     };
     const { outcome, push, commandId } = await this.database
       .sharedTransaction('start', 'system', startInTransaction, agentId)
-      .catch((error: unknown) => this.retryStartAfterLockFailure(error, startInTransaction));
+      .catch((error: unknown) => this.retryLockedStart(error, startInTransaction));
     // The command is pushed at once to save time. If this process dies before the push, the sweep of undelivered
     // commands pushes the command.
     if (push) await this.delivery.pushLeasedCommand(push);
@@ -99,10 +100,7 @@ export class Dispatch {
   }
 
   /** Repeats a start that could not lock its job. The repeated start locks the job before the agent. */
-  private async retryStartAfterLockFailure(
-    error: unknown,
-    start: (tx: Transaction) => Promise<Decided>,
-  ): Promise<Decided> {
+  private async retryLockedStart(error: unknown, start: (tx: Transaction) => Promise<Decided>): Promise<Decided> {
     for (let reason = error, tries = 1; ; tries += 1) {
       if (!(reason instanceof NextJobLocked) || tries > maxTries) throw reason;
       const { jobId } = reason;
@@ -160,7 +158,7 @@ export class Dispatch {
     const outcome = { action: decision.action, reason: decision.reason, jobId: head.id };
     switch (decision.action) {
       case 'start':
-        return { outcome, push: this.claimJob(tx, agent, head, { borrowed, chosen }) };
+        return { outcome, push: this.claimJobForAgent(tx, agent, head, { borrowed, chosen }) };
       case 'fail':
         tx.requireOwnConnection();
         await finishJob(tx, {
@@ -191,7 +189,7 @@ export class Dispatch {
     return until > this.clock.now() ? until : null;
   }
 
-  private claimJob(
+  private claimJobForAgent(
     tx: Transaction,
     agent: AgentFacts,
     head: HeadJob,
@@ -226,7 +224,7 @@ export class Dispatch {
     if (head.unplaced) assignKeysAndAccounts(tx, agentId, head);
     if (head.concurrencyKeys) assignConcurrencyKeys(tx, jobId);
     if (borrowed.length) assignAccountsToJob(tx, jobId, borrowed);
-    setWaitingReason(tx, { agentId, except: jobId, reason: 'agent_busy' });
+    setWaitingReasonOfJobs(tx, { agentId, except: jobId, reason: 'agent_busy' });
     markJobsHeldUp(tx, agent);
     appendTimeline(tx, { organizationId, agentId }, buildStartEntries(head, agentId, why));
     return { ...agent, ...command, pushes: 1, isDue: true };
@@ -254,7 +252,7 @@ export class Dispatch {
       markJobsWaitingForAccounts(tx, agentId, head.id);
       return;
     }
-    setWaitingReason(tx, { agentId, reason: decision.waiting });
+    setWaitingReasonOfJobs(tx, { agentId, reason: decision.waiting });
     markJobsHeldUp(tx, agent);
   }
 
@@ -274,7 +272,7 @@ export class Dispatch {
       'undelivered_run',
     );
     if (!job) {
-      setWaitingReason(tx, { agentId: agent.agentId, except: jobId, reason: 'agent_busy' });
+      setWaitingReasonOfJobs(tx, { agentId: agent.agentId, except: jobId, reason: 'agent_busy' });
       markJobsHeldUp(tx, agent);
       return decideNoAction(`job ${jobId} occupies the agent`, jobId);
     }
@@ -288,7 +286,7 @@ export class Dispatch {
     if (decision.action === 'start') {
       const late = Number(agent.dispatchedAt) + this.config.dispatchDeadlineMs < this.clock.now().getTime();
       // The agent is online but has not acknowledged the command, so its queued jobs show that they wait for the agent.
-      if (late) setWaitingReason(tx, { agentId: agent.agentId, reason: 'agent_offline' });
+      if (late) setWaitingReasonOfJobs(tx, { agentId: agent.agentId, reason: 'agent_offline' });
       const outcome = { action: 'resume', reason: 'the command is delivered again', jobId } as const;
       return { outcome, commandId: job.commandId };
     }
@@ -330,11 +328,6 @@ const startJob = buildRowStatements(
 function markJobsHeldUp(tx: Transaction, { agentId, keyed, borrows }: AgentFacts): void {
   if (keyed) markJobsWaitingForKeys(tx, agentId);
   if (borrows) markJobsWaitingForAccounts(tx, agentId);
-}
-
-/** Returns the pool of each account. The keys are the names by which the script knows the accounts. */
-function getPoolsOfAccounts(borrowed: readonly Borrowed[]): Record<string, string> {
-  return Object.fromEntries(borrowed.map(({ as, pool }) => [as, pool]));
 }
 
 function getScriptToRun({ workflowName: name, script, steps }: HeadJob): string | null {

@@ -64,7 +64,7 @@ describe('a job that is launched during an idle stop', () => {
     await pause(12);
     await fixture.launch({ agentId });
     await pause(4);
-    await fixture.dispatch.startNextJobOfAgent(agentId);
+    await fixture.dispatch.startNextJob(agentId);
   }
 
   async function stopAgentIfIdle(agentId: string): Promise<boolean> {
@@ -98,13 +98,13 @@ describe('a job that is launched during an idle stop', () => {
     await fixture.query(`DELETE FROM outbox WHERE payload->>'agentId' = $1`, [agentId]);
     await machine.executeOrder(agentId);
     if (!(await enqueued(agentId)).includes('dispatch-agent')) return 'stopped without a message for its jobs';
-    await fixture.dispatch.startNextJobOfAgent(agentId);
+    await fixture.dispatch.startNextJob(agentId);
     const after = await read();
     if (after.status !== 'starting' || after.wakes !== 1) return `stopped with a job, but not woken: ${after.status}`;
     await fixture.harness.db.transaction('system', (tx) =>
       applyHandshake(tx, fixture.organizationId, { agentId, bootId: newId(), workerVersion: '1' }),
     );
-    await fixture.dispatch.startNextJobOfAgent(agentId);
+    await fixture.dispatch.startNextJob(agentId);
     return (await read()).commandId ? 'woken' : 'woken, but the job was not dispatched';
   }
 

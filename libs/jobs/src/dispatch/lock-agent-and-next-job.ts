@@ -152,7 +152,7 @@ const maxLockedJobs = 16;
  * fits the agent. A job without an agent is considered only if the agent can start it now; another agent may take it
  * sooner otherwise.
  */
-const candidatesSql = (perGroup: number) => `(
+const candidateJobsSql = (perGroup: number) => `(
     (SELECT j.id, j.priority, j.queued_at, false AS unplaced FROM job j
      WHERE j.agent_id = input.agent_id AND ${isStartableSql}
        AND (SELECT current_job_id FROM agent WHERE id = input.agent_id) IS NULL
@@ -185,7 +185,7 @@ const firstInQueue = buildRowStatements(
   (rows) => `
   SELECT input.member, next.id AS next_id, next.unplaced AS next_unplaced, head.*
   FROM ${rows} CROSS JOIN LATERAL (
-    SELECT c.id, c.unplaced FROM ${candidatesSql(1)} c ORDER BY ${startOrderSql} LIMIT 1) next
+    SELECT c.id, c.unplaced FROM ${candidateJobsSql(1)} c ORDER BY ${startOrderSql} LIMIT 1) next
   LEFT JOIN LATERAL (
     SELECT ${headColumns}
     FROM ${headSource}
@@ -200,7 +200,7 @@ const firstUnlocked = buildRowStatements(
   (rows) => `
   SELECT input.member, head.*
   FROM ${rows} CROSS JOIN LATERAL (
-    SELECT c.id FROM ${candidatesSql(maxLockedJobs)} c ORDER BY ${startOrderSql}) next
+    SELECT c.id FROM ${candidateJobsSql(maxLockedJobs)} c ORDER BY ${startOrderSql}) next
   CROSS JOIN LATERAL (
     SELECT ${headColumns}
     FROM ${headSource}

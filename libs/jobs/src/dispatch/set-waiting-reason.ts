@@ -9,7 +9,7 @@ import { waitsForKeySql } from './concurrency-keys';
  * job that another transaction has locked is skipped, because that transaction may wait for the agent, which the caller
  * has locked. The next dispatch of the agent updates the job.
  */
-export function setWaitingReason(
+export function setWaitingReasonOfJobs(
   tx: Transaction,
   { agentId, except, reason }: { agentId: string; except?: string; reason: WaitingReason },
 ): void {

@@ -14,7 +14,7 @@ describe('concurrent starts', () => {
     for (let count = 0; count < 5; count += 1) agentIds.push(await fixture.makeOnlineAgent());
   });
 
-  const start = (agentId: string) => fixture.dispatch.startNextJobOfAgent(agentId);
+  const start = (agentId: string) => fixture.dispatch.startNextJob(agentId);
   const launchAll = () => Promise.all(agentIds.map((agentId) => fixture.launch({ agentId })));
   const commands = () =>
     fixture.query<{ jobId: string }>(

@@ -91,7 +91,7 @@ describe('the dispatch sweep', () => {
     const agents = await Promise.all(Array.from({ length: 30 }, () => fixture.makeOnlineAgent()));
     for (const agentId of agents) await fixture.launch({ agentId });
     const checked = new Set<string>();
-    const spy = { startNext: (id: string) => (checked.add(id), fixture.dispatch.startNextJobOfAgent(id)) };
+    const spy = { startNext: (id: string) => (checked.add(id), fixture.dispatch.startNextJob(id)) };
     for (let round = 0; round < 3; round += 1) {
       await sweepDispatch(fixture.harness.db, spy, new Round('test', { budgetMs: 0 }), 10);
     }
@@ -105,7 +105,7 @@ describe('the dispatch sweep', () => {
     const failing = {
       startNext: (id: string) => {
         checked.push(id);
-        return id === agentId ? fixture.dispatch.startNextJobOfAgent(id) : Promise.reject(new Error('no'));
+        return id === agentId ? fixture.dispatch.startNextJob(id) : Promise.reject(new Error('no'));
       },
     };
     const round = new Round('test');

@@ -26,7 +26,7 @@ export async function sweepDispatch(
     for (const { id } of agents) {
       counts.looked += 1;
       try {
-        const { action } = await dispatch.startNextJobOfAgent(id);
+        const { action } = await dispatch.startNextJob(id);
         if (action === 'start') counts.started += 1;
         if (action === 'wake') counts.woken += 1;
         if (action === 'fail') counts.failed += 1;

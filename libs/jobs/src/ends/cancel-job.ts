@@ -1,6 +1,6 @@
 import { issueCommand } from '@muster/commands';
 import { appendTimeline } from '@muster/timeline';
-import { audit, type Principal, callerChannel } from '@muster/access';
+import { audit, type Principal, getCallerChannel } from '@muster/access';
 import { AppError, isTerminalStatus, notFoundError } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
 import { finishJob } from './finish-job';
@@ -44,7 +44,7 @@ export async function cancelJob(
     organizationId,
     jobId: id,
     job,
-    source: callerChannel(caller),
+    source: getCallerChannel(caller),
     reason,
     now,
   });

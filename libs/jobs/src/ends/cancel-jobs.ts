@@ -2,7 +2,7 @@ import type { Principal } from '@muster/access';
 import { type CancelJobsBody, invalidFieldError, isTerminalStatus } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
-import { audit, callerChannel } from '@muster/access';
+import { audit, getCallerChannel } from '@muster/access';
 import { cancelWaitingJobs } from './cancel-waiting-jobs';
 import { lockJobsForCancel, stopOrCancelJob } from './cancel-job';
 
@@ -33,7 +33,7 @@ export async function cancelJobs(
     );
   }
   const chosen = ids ?? (await findMatchingJobIds(tx, organizationId, filter!));
-  const source = callerChannel(caller);
+  const source = getCallerChannel(caller);
   const counts = await stopOrCancelJobs(tx, { organizationId, ids: chosen, source, reason, now });
   audit(tx, caller, {
     action: 'job.cancel_many',

@@ -94,7 +94,7 @@ describe('a cancel', () => {
     await fixture.harness.db.transaction({ organizationId: fixture.organizationId }, (tx) =>
       requestBatchCancel(tx, fixture.caller, batchId, { reason: 'the wrong file' }),
     );
-    expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'none' });
+    expect(await fixture.dispatch.startNextJob(agentId)).toMatchObject({ action: 'none' });
     expect(await cancelBatch(fixture.harness.db, batchId, () => new Date())).toEqual({ ended: 1 });
     expect(await read(jobId)).toMatchObject({
       status: 'cancelled',
@@ -107,10 +107,10 @@ describe('a cancel', () => {
     const jobId = await fixture.dispatched({ agentId });
     const next = await fixture.launch({ agentId });
     await cancel(jobId);
-    expect(await fixture.dispatch.startNextJobOfAgent(agentId)).not.toMatchObject({ action: 'start' });
+    expect(await fixture.dispatch.startNextJob(agentId)).not.toMatchObject({ action: 'start' });
     const [stop] = await stops(jobId);
     await answer(stop.id, 'success', { remaining: 0 });
-    expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'start', jobId: next });
+    expect(await fixture.dispatch.startNextJob(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
   it('a cancel does not change a job that ended before its worker received the stop', async () => {

@@ -97,7 +97,7 @@ describe('concurrent ends of runs', () => {
   it('each agent starts its next job after the ends of several runs committed together', async () => {
     const next = await Promise.all(agentIds.map((agentId) => fixture.launch({ agentId })));
     await Promise.all(jobIds.map((_, at) => end(at)));
-    const outcomes = await Promise.all(agentIds.map((agentId) => fixture.dispatch.startNextJobOfAgent(agentId)));
+    const outcomes = await Promise.all(agentIds.map((agentId) => fixture.dispatch.startNextJob(agentId)));
     expect(outcomes.map(({ action, jobId }) => [action, jobId])).toEqual(next.map((jobId) => ['start', jobId]));
   });
 });

@@ -1,4 +1,4 @@
-import { audit, type Principal, callerChannel } from '@muster/access';
+import { audit, type Principal, getCallerChannel } from '@muster/access';
 import { startMachineCleanup } from '@muster/machines';
 import type { JobEntity, Transaction } from '@muster/database';
 import { issueStopCommand } from './cancel-job';
@@ -41,7 +41,7 @@ export async function failRunsOfAgent(
       organizationId,
       jobId,
       to: 'failed',
-      source: callerChannel(caller),
+      source: getCallerChannel(caller),
       errorCode,
       error,
       clears: stopNow !== undefined,

@@ -145,7 +145,7 @@ describe('the watchdog of jobs', () => {
       const jobId = await launchRunningJob({ maxRuntimeMs: minute });
       const next = await fixture.launch({ agentId });
       expect((await sweep(minute)).failed).toEqual([jobId]);
-      expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({
+      expect(await fixture.dispatch.startNextJob(agentId)).toMatchObject({
         action: 'wait',
         reason: 'the remaining processes of the agent’s last job are being killed',
       });
@@ -155,7 +155,7 @@ describe('the watchdog of jobs', () => {
     it('an agent receives the next job once nothing of its failed run is left', async () => {
       const { jobId, next } = await failOverdueRun();
       await confirm(jobId, 'success', { remaining: 0 });
-      expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'start', jobId: next });
+      expect(await fixture.dispatch.startNextJob(agentId)).toMatchObject({ action: 'start', jobId: next });
       expect((await read(jobId)).status).toBe('failed');
     });
 
@@ -171,7 +171,7 @@ describe('the watchdog of jobs', () => {
         await fixture.harness.db.transaction('system', (tx) =>
           applyHandshake(tx, fixture.organizationId, { agentId, bootId, workerVersion: '1' }),
         );
-        expect((await fixture.dispatch.startNextJobOfAgent(agentId)).action).toBe(action);
+        expect((await fixture.dispatch.startNextJob(agentId)).action).toBe(action);
       }
       expect((await agent()).currentJobId).toBe(next);
     });
@@ -179,13 +179,13 @@ describe('the watchdog of jobs', () => {
     it('a machine that the service cannot reboot gets its next job even if processes of a failed run are left', async () => {
       const { jobId, next } = await failOverdueRun();
       await confirm(jobId, 'success', { remaining: 3 });
-      expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'start', jobId: next });
+      expect(await fixture.dispatch.startNextJob(agentId)).toMatchObject({ action: 'start', jobId: next });
     });
 
     it('an agent receives the next job without a confirmation of its worker if its failed job was deleted', async () => {
       const { jobId, next } = await failOverdueRun();
       await fixture.query('DELETE FROM job WHERE id = $1', [jobId]);
-      expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'start', jobId: next });
+      expect(await fixture.dispatch.startNextJob(agentId)).toMatchObject({ action: 'start', jobId: next });
     });
   });
 

@@ -14,7 +14,7 @@ import {
 import { type JobEntity, buildStatementForRow, buildRowStatements, type Transaction } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
 import { runInTrace } from '@muster/platform';
-import { computeCostSoFar, readLimits, recordRunUsage, reserveRuns } from '@muster/pricing';
+import { computeCostSoFar, readBillingLimits, recordRunUsage, reserveRuns } from '@muster/pricing';
 import { emitEvent } from '@muster/webhooks';
 import { releaseAccounts } from '../accounts/borrow-accounts';
 import { releaseConcurrencyKeys } from '../dispatch/concurrency-keys';
@@ -129,7 +129,7 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   const entry = buildEndEntry({ ...change, steps: ended, notRetried: refusal });
   recordJobEntries(tx, [{ organizationId, agentId, workflowId: ended.workflowId, jobId, entry }]);
   const retried = tries && refusal === null;
-  if (retried) await insertRetry(tx, end, ended);
+  if (retried) await insertRetryJob(tx, end, ended);
   tx.notify('job', jobId);
   // This transaction may belong to another trace, such as that of a cancel request. The message about the cost belongs
   // to the trace of the run.
@@ -292,7 +292,7 @@ async function reserveBudgetForRetry(
   { organizationId, jobId }: JobEnd,
   { maxCostMicros, finishedAt: now }: Ended,
 ): Promise<string | null> {
-  const limits = await readLimits(tx, organizationId, now);
+  const limits = await readBillingLimits(tx, organizationId, now);
   if (limits.suspended) return null;
   if (maxCostMicros !== null && limits.monthlySpendLimitMicros !== null) {
     const costMicros = await computeCostSoFar(tx, jobId);
@@ -308,7 +308,7 @@ async function reserveBudgetForRetry(
 }
 
 /** Inserts the retry as a new job. The ended job does not change any more. */
-async function insertRetry(tx: Transaction, { organizationId, jobId }: JobEnd, ended: Ended): Promise<void> {
+async function insertRetryJob(tx: Transaction, { organizationId, jobId }: JobEnd, ended: Ended): Promise<void> {
   const { attempt, retryBackoff, retryDelayMs } = ended;
   await insertJob(tx, {
     organizationId,

@@ -14,7 +14,7 @@ import type { RowStatement, Transaction } from '@muster/database';
 import { continueTrace, getRequestContext, newId, getCurrentSpanIfSameTrace } from '@muster/platform';
 import { insertWaitingAccounts } from '../accounts/accounts-sql';
 import { insertWaitingKeys } from '../dispatch/concurrency-keys';
-import { type ProgressFacts, computeProgress } from '../lists/job-progress';
+import { type ProgressFacts, computeJobProgress } from '../lists/job-progress';
 import { digestLabels } from '../placement/target';
 import { recordJobEntries } from './record-job-entry';
 
@@ -201,6 +201,6 @@ export function buildEndEntry({ error, steps, notRetried, ...change }: JobEndCha
     data: notRetried ? { notRetried } : undefined,
     message: error ? `${status}: ${error.slice(0, 500)}` : status,
     level: status === 'failed' ? 'error' : 'info',
-    progress: computeProgress({ ...steps, status, currentStep: null }),
+    progress: computeJobProgress({ ...steps, status, currentStep: null }),
   });
 }

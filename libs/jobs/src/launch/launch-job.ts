@@ -1,4 +1,4 @@
-import { type Actor, audit, requireExistingSecrets, callerChannel, sealVariables } from '@muster/access';
+import { type Actor, audit, requireExistingSecrets, getCallerChannel, sealVariables } from '@muster/access';
 import {
   type AccountRequest,
   AppError,
@@ -14,7 +14,7 @@ import {
   type StoredVariables,
 } from '@muster/contracts';
 import { buildRowStatements, type Transaction } from '@muster/database';
-import { lockBundleOfInstallation, buildLineage } from '@muster/packs';
+import { lockBundleOfInstallation, buildPackLineage } from '@muster/packs';
 import { spendingLimitColumnsSql, type LimitFacts, getBillingMonth, reserveRuns } from '@muster/pricing';
 import type { KeyRing } from '@muster/vault';
 import { requireKeysWithoutSensitive, requireScriptOrSteps, resolveAccounts, runsAnythingSql } from '@muster/workflows';
@@ -57,7 +57,7 @@ export async function launchJob(
   keyRing?: KeyRing,
 ): Promise<{ jobId: string; status: 'queued' }> {
   const { organizationId } = caller;
-  const { workflowId, agentId, target, variables = {}, source = callerChannel(caller), ...request } = input;
+  const { workflowId, agentId, target, variables = {}, source = getCallerChannel(caller), ...request } = input;
   requireAgentOrTarget(input);
   const {
     maxCostUsd,
@@ -76,7 +76,7 @@ export async function launchJob(
   if (columns.targetLabels) await requireFittingAgent(tx, organizationId, columns.targetLabels);
   const installationId = workflowPackInstallationId ?? facts.workflowInstallationId;
   requireScriptOrSteps(facts.workflowRuns || installationId !== null);
-  requireVariables(facts.workflowVariables, variables);
+  requireWorkflowVariables(facts.workflowVariables, variables);
   requireVaultKeyNames(options.vaultKeys);
   requireKeysWithoutSensitive(concurrencyKeys, facts.sensitiveVariables);
   // Runs of a schedule are not checked here: the scheduler has checked their secrets and skips a run with a missing
@@ -86,7 +86,7 @@ export async function launchJob(
   // version, and other launches must not wait with it.
   if (installationId) tx.requireOwnConnection();
   const installed = installationId
-    ? buildLineage(await lockBundleOfInstallation(tx, organizationId, installationId))
+    ? buildPackLineage(await lockBundleOfInstallation(tx, organizationId, installationId))
     : {};
   const maxCostMicros = findSmallestLimit(usdToMicrosIfSet(maxCostUsd ?? null), scheduleMaxCost, facts.workflowMaxCost);
   await reserveRuns(tx, organizationId, { requested: { count: 1, maxCostMicros }, limits: facts, now });
@@ -161,7 +161,7 @@ export function requireVaultKeyNames(vaultKeys: readonly string[] = []): void {
 }
 
 /** Throws invalid_payload (400) if a variable is unknown to the workflow or missing. */
-export function requireVariables(names: readonly string[], values: StoredVariables): void {
+export function requireWorkflowVariables(names: readonly string[], values: StoredVariables): void {
   const errors = [
     ...Object.keys(values)
       .filter((name) => !names.includes(name))

@@ -1,7 +1,7 @@
-import { audit, type Principal, requireExistingSecrets, callerChannel } from '@muster/access';
+import { audit, type Principal, requireExistingSecrets, getCallerChannel } from '@muster/access';
 import { AppError, isTerminalStatus, notFoundError } from '@muster/contracts';
 import type { AgentEntity, JobEntity, Transaction } from '@muster/database';
-import { readLimits, reserveRuns } from '@muster/pricing';
+import { readBillingLimits, reserveRuns } from '@muster/pricing';
 import { requireScriptOrSteps, runsAnythingSql } from '@muster/workflows';
 import { requireFittingAgent } from '../placement/target';
 import { insertJob } from './insert-job';
@@ -66,9 +66,9 @@ export async function replayJob(
   requireScriptOrSteps(runs || job.bundle !== null);
   await requireExistingSecrets(tx, organizationId, job.vaultKeys);
   const requested = { count: 1, maxCostMicros: job.maxCostMicros };
-  await reserveRuns(tx, organizationId, { requested, limits: await readLimits(tx, organizationId, now), now });
+  await reserveRuns(tx, organizationId, { requested, limits: await readBillingLimits(tx, organizationId, now), now });
   const agentId = job.targetLabels ? null : job.agentId;
-  const jobId = await insertJob(tx, { ...job, agentId, organizationId, source: callerChannel(caller) });
+  const jobId = await insertJob(tx, { ...job, agentId, organizationId, source: getCallerChannel(caller) });
   audit(tx, caller, { action: 'job.replay', target: { type: 'job', id: jobId }, changes: { replayOf: id } });
   return { jobId, status: 'queued' };
 }

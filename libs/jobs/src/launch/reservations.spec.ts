@@ -163,7 +163,7 @@ describe('A month’s limits', () => {
        SELECT gen_random_uuid(), 'run', $1, $2, 'completed', false FROM generate_series(1, 2)`,
       [other, getBillingMonth(new Date())],
     );
-    expect(await fixture.dispatch.startNextJobOfAgent(fixture.agentId)).toMatchObject({ action: 'start', jobId });
+    expect(await fixture.dispatch.startNextJob(fixture.agentId)).toMatchObject({ action: 'start', jobId });
   });
 
   it('the monthly limits apply to replays', async () => {

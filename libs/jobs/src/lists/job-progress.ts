@@ -14,7 +14,14 @@ export interface ProgressFacts {
  * Returns the percentage that the worker reported, or else the share of ended steps. A completed job has 100 %. A
  * failed job has at most the share of passed steps.
  */
-export function computeProgress({ status, percent, stepsTotal, stepsPassed, stepsFailed, currentStep }: ProgressFacts) {
+export function computeJobProgress({
+  status,
+  percent,
+  stepsTotal,
+  stepsPassed,
+  stepsFailed,
+  currentStep,
+}: ProgressFacts) {
   const over = stepsTotal === 0 ? 0 : (100 * (stepsPassed + stepsFailed)) / stepsTotal;
   const passed = stepsTotal === 0 ? 100 : (100 * stepsPassed) / stepsTotal;
   const reached = percent ?? over;

@@ -4,7 +4,7 @@ import { type Database, type JobEntity, limitPageSizeSql, scanWithinSql } from '
 import type { Page } from '@muster/platform';
 import { type JobFilters, buildIndexedConditions, buildRowConditions } from './job-filters';
 import { jobBytesSql, jobColumns, jobSource, type ListedJob } from './job-row';
-import { type JobSorting, listSortedJobs, parseSorting } from './list-sorted-jobs';
+import { type JobSorting, listSortedJobs, parseJobSorting } from './list-sorted-jobs';
 
 /** Lists jobs, by default the newest first, because ids increase with time. */
 export function listJobs(
@@ -12,7 +12,7 @@ export function listJobs(
   organizationId: string,
   { page, filter, sort = '-queuedAt' }: { page: Page; filter: JobFilters; sort?: JobSort },
 ): Promise<ListedJob[]> {
-  const sorting = parseSorting(sort);
+  const sorting = parseJobSorting(sort);
   if (sorting.kind !== 'queued') return listSortedJobs(database, organizationId, { page, filter, sorting });
   const { descends } = sorting;
   const values: unknown[] = [organizationId];
@@ -40,7 +40,7 @@ export function listJobs(
 
 /** Returns the types of the values in a page cursor of this sort order. */
 export function getSortKinds(sort: JobSort = '-queuedAt'): JobSorting['cursor'] {
-  return parseSorting(sort).cursor;
+  return parseJobSorting(sort).cursor;
 }
 
 export interface RunRow extends Pick<JobEntity, 'id' | 'status' | 'startedAt' | 'error'> {

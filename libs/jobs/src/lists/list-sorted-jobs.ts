@@ -69,7 +69,7 @@ const orders: Record<Exclude<SortName, 'queuedAt'>, Order> = {
  */
 const maxSortedRuns = 2500;
 
-export function parseSorting(sort: JobSort): JobSorting {
+export function parseJobSorting(sort: JobSort): JobSorting {
   const descends = sort.startsWith('-');
   const name = sort.replace('-', '') as SortName;
   if (name === 'queuedAt') return { kind: 'queued', name, descends, cursor: ['id'] };

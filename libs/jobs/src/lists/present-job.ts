@@ -8,7 +8,7 @@ import {
   microsToUsdOrNull,
 } from '@muster/contracts';
 import type { ObjectStorage } from '@muster/storage';
-import { computeProgress } from './job-progress';
+import { computeJobProgress } from './job-progress';
 import type { JobRow } from './job-row';
 import type { RunRow } from './list-jobs';
 import { presentTarget } from '../placement/target';
@@ -49,7 +49,7 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
     startedAt: toIsoOrNull(startedAt),
     finishedAt: toIsoOrNull(finishedAt),
     durationMs: startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : null,
-    progress: computeProgress({ ...row, currentStep: row.stepRunning ?? row.currentStep }),
+    progress: computeJobProgress({ ...row, currentStep: row.stepRunning ?? row.currentStep }),
     waiting:
       waitingReason && waitingSince
         ? { reason: waitingReason, since: waitingSince.toISOString(), detail: row.waitingFor }

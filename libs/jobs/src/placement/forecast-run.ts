@@ -36,7 +36,7 @@ export interface TargetFacts extends RunFacts, Pick<Required<RunTarget>, 'prefer
 /** Returns what would happen now to a run that names this agent. */
 export function forecastRunOnNamedAgent(facts: NamedFacts): Forecast {
   const { agent, agentId, statusReason } = facts;
-  const refused = forecastRefusal(facts);
+  const refused = forecastRefusedRun(facts);
   if (refused) return refused;
   const decision = decideJobStart({
     ...facts,
@@ -76,7 +76,7 @@ export function forecastRunByLabels(facts: TargetFacts): Forecast {
       : 'each label is on some agent, but no agent has all of them';
     return { would: 'refuse', reason: `no_agent_fits: ${why}` };
   }
-  const refused = forecastRefusal(facts) ?? forecastWaitForKeyOrAccount(facts);
+  const refused = forecastRefusedRun(facts) ?? forecastWaitForKeyOrAccount(facts);
   if (refused) return refused;
   if (most !== null && runningInOrganization >= most) {
     return { would: 'wait', reason: `${runningInOrganization} of at most ${most} runs are in progress` };
@@ -90,7 +90,7 @@ export function forecastRunByLabels(facts: TargetFacts): Forecast {
   return { would: 'wait', reason };
 }
 
-function forecastRefusal({ nothingToRun, gate }: RunFacts): Forecast | null {
+function forecastRefusedRun({ nothingToRun, gate }: RunFacts): Forecast | null {
   if (nothingToRun) {
     return { would: 'refuse', reason: 'nothing_to_run: the workflow has neither a script nor steps nor a bundle' };
   }

@@ -73,7 +73,7 @@ describe('the rows that placement reads in a long queue', () => {
     const sweep = await read(() => sweepPlacements(fixture.parts, new Round('test')));
     await free(agentId);
     const starts = await read(async () => {
-      await fixture.jobs.dispatch.startNextJobOfAgent(agentId);
+      await fixture.jobs.dispatch.startNextJob(agentId);
       await undoStart(agentId);
     });
     const idle = await read(async () => {

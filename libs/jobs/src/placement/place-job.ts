@@ -65,7 +65,7 @@ export async function placeJob(
         await wakeAgentsForJobs(database, organizationId, wakes);
       return 'waiting';
     }
-    const outcome = await dispatch.startNextJobOfAgent(decision.agentId, undefined, { jobId, why: decision.why });
+    const outcome = await dispatch.startNextJob(decision.agentId, undefined, { jobId, why: decision.why });
     // The agent could take the job, but the job waits for something else, or has failed.
     if (outcome.jobId === jobId)
       return outcome.action === 'start' ? 'started' : outcome.action === 'wait' ? 'waiting' : 'gone';

@@ -58,7 +58,7 @@ export class PlacementFixture {
     return (await makeAgent(harness.db, { ...agent, ...input })).id;
   }
 
-  putTestAccount(name: string, input: object = {}) {
+  putAccount(name: string, input: object = {}) {
     const body = { pool: 'portal', vaultKeys: { password: 'PASSWORD' }, ...input };
     return this.runInTransaction((tx) => putAccount(tx, this.jobs.caller, name, body));
   }
@@ -95,7 +95,7 @@ export class PlacementFixture {
     >;
     switch (name) {
       case 'dispatch-agent':
-        return this.jobs.dispatch.startNextJobOfAgent(agentId);
+        return this.jobs.dispatch.startNextJob(agentId);
       case 'place-job':
         return placeJob(this.parts, jobId);
       case 'place-jobs':

@@ -106,7 +106,7 @@ describe('placement of runs that name no agent', () => {
     await makeFitting({ drain: 'finish', status: 'draining' });
     const jobId = await fixture.launch({ target });
     expect(await placed(jobId)).toBeNull();
-    await fixture.dispatch.startNextJobOfAgent(exempt);
+    await fixture.dispatch.startNextJob(exempt);
     expect(await findJob(fixture.harness.db, fixture.organizationId, jobId)).toMatchObject({
       agentId: null,
       waitingReason: 'no_agent_online',
@@ -124,7 +124,7 @@ describe('placement of runs that name no agent', () => {
     const started = [first];
     for (let run = 0; run < 3; run += 1) {
       await end(started.at(-1)!);
-      const { jobId } = await fixture.dispatch.startNextJobOfAgent(agentId);
+      const { jobId } = await fixture.dispatch.startNextJob(agentId);
       started.push(jobId!);
     }
     expect(started).toEqual([first, urgent, unplaced, named]);
@@ -207,7 +207,7 @@ describe('placement of runs that name no agent', () => {
     const jobIds = await Promise.all(Array.from({ length: 40 }, () => fixture.launch({ target })));
     await Promise.all([
       ...jobIds.map(place),
-      ...[...agentIds, ...agentIds].map((agentId) => fixture.dispatch.startNextJobOfAgent(agentId)),
+      ...[...agentIds, ...agentIds].map((agentId) => fixture.dispatch.startNextJob(agentId)),
     ]);
     const started = await fixture.query(
       'SELECT id, agent_id, (SELECT count(*)::int FROM agent_command c WHERE c.job_id = job.id) AS commands FROM job WHERE command_id IS NOT NULL',

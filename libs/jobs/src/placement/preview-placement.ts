@@ -8,7 +8,7 @@ import {
 } from '@muster/contracts';
 import type { AgentEntity, Database, OrganizationSettingsEntity, Transaction } from '@muster/database';
 import { listMissingParts } from '@muster/machines';
-import { decideBillingGate, readLimits } from '@muster/pricing';
+import { decideBillingGate, readBillingLimits } from '@muster/pricing';
 import { runsAnythingSql } from '@muster/workflows';
 import type { FitCounts } from '../dispatch/decide-placement';
 import { listPartsOfRun } from '../dispatch/decide-start';
@@ -55,7 +55,7 @@ export function previewPlacement(
     const labels = target?.labels ?? [];
     const [agents] = await tx.query<AgentsRow>(agentsSql, [organizationId, agentId ?? null, labels], 'preview_agents');
     const { counts, idle, online, exempt, autoWake, maxConcurrentRuns, running } = agents!;
-    const gate = decideBillingGate(await readLimits(tx, organizationId, now));
+    const gate = decideBillingGate(await readBillingLimits(tx, organizationId, now));
     const { unknownKeys, ...guards } = await findBusyKeysAndPools(tx, organizationId, {
       keys: workflow.concurrencyKeys ?? [],
       accounts: workflow.accounts ?? [],

@@ -51,7 +51,7 @@ describe('a change that lets a job without an agent start enqueues it', () => {
   });
 
   it('the end of a run that had an account starts a run that waits for the account', async () => {
-    await fixture.putTestAccount('one');
+    await fixture.putAccount('one');
     const accounts = [{ pool: 'portal', as: 'PORTAL' }];
     for (const labels of [['any'], ['south']]) await fixture.makeAgent({ labels });
     const first = await fixture.launchWithLabels(['any'], { accounts });
@@ -68,9 +68,9 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     const jobIds = [];
     for (let at = 0; at < 3; at += 1) jobIds.push(await fixture.launchWithLabels(['any'], { accounts }));
     expect(await started(...jobIds)).toEqual([false, false, false]);
-    await fixture.putTestAccount('one');
+    await fixture.putAccount('one');
     expect(await started(...jobIds)).toEqual([true, false, false]);
-    await fixture.putTestAccount('two', { enabled: false });
+    await fixture.putAccount('two', { enabled: false });
     expect(await started(...jobIds)).toEqual([true, false, false]);
     await fixture.runInTransaction((tx) => updateAccount(tx, caller(), 'two', { enabled: true }));
     expect(await started(...jobIds)).toEqual([true, true, false]);
@@ -146,7 +146,7 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     await fixture.jobs.query(`UPDATE job SET vault_keys = '{GONE}' WHERE id = $1`, [broken]);
     await fixture.jobs.query(`UPDATE agent SET status = 'online'`);
     const [{ id }] = (await fixture.jobs.query('SELECT id FROM agent')) as [{ id: string }];
-    await fixture.jobs.dispatch.startNextJobOfAgent(id);
+    await fixture.jobs.dispatch.startNextJob(id);
     expect(await started(next)).toEqual([true]);
     expect(await fixture.jobs.query('SELECT error_code FROM job WHERE id = $1', [broken])).toEqual([
       { errorCode: 'secret_missing' },

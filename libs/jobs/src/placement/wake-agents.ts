@@ -1,6 +1,6 @@
 import { acquireAdvisoryLock, type Database, type Transaction } from '@muster/database';
 import { getWakeDelayMs, readLastWakeFailures, requestWake } from '@muster/machines';
-import { decideBillingGate, readLimits } from '@muster/pricing';
+import { decideBillingGate, readBillingLimits } from '@muster/pricing';
 import {
   type ComingAgent,
   decideMachineWakes,
@@ -42,7 +42,7 @@ export async function wakeAgentsForJobs(
 }
 
 async function decideNextWake(tx: Transaction, organizationId: string, now: Date): Promise<Wake | null> {
-  if (!decideBillingGate(await readLimits(tx, organizationId, now)).canLaunchRuns) return null;
+  if (!decideBillingGate(await readBillingLimits(tx, organizationId, now)).canLaunchRuns) return null;
   const [facts] = await tx.query<Facts>(wakeFacts, [organizationId], 'wake_facts');
   if (!facts?.autoWake || !facts.jobs || !facts.wakeable) return null;
   const { jobs, coming, maxConcurrentRuns, running } = facts;

@@ -1,5 +1,5 @@
 import { issueCommand, encryptSecrets } from '@muster/commands';
-import { type Actor, audit, describeCaller, type Principal, callerChannel } from '@muster/access';
+import { type Actor, audit, describeCaller, type Principal, getCallerChannel } from '@muster/access';
 import { type AnswerWay, AppError, notFoundError, type QuestionAnswerer, type QuestionStatus } from '@muster/contracts';
 import type { ApiKeyEntity, QuestionEntity, Transaction, UserEntity } from '@muster/database';
 import { type KeyRing, sealText } from '@muster/vault';
@@ -23,7 +23,7 @@ export interface Answerer {
 }
 
 export function toAnswerer(caller: Principal): Answerer {
-  return { actor: caller, via: callerChannel(caller), audiences: listAudiencesOfCaller(caller) };
+  return { actor: caller, via: getCallerChannel(caller), audiences: listAudiencesOfCaller(caller) };
 }
 
 type Locked = QuestionRow & Pick<QuestionEntity, 'questionKey'>;

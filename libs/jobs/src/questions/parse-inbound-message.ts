@@ -69,7 +69,11 @@ function parseMailgunMessage(form: Map<string, string>, secret: string, now: Dat
   if (!token || !equalsInConstantTime(Buffer.from(signature!, 'hex'), expected) || !isRecentTimestamp(timestamp!, now))
     return null;
   const text = [form.get('subject'), form.get('stripped-text') ?? form.get('body-plain')].filter(Boolean).join('\n');
-  return { from: extractAddress(form.get('from') ?? form.get('sender') ?? ''), text, fingerprint: sha256Hex(token) };
+  return {
+    from: extractEmailAddress(form.get('from') ?? form.get('sender') ?? ''),
+    text,
+    fingerprint: sha256Hex(token),
+  };
 }
 
 /**
@@ -92,7 +96,7 @@ function parseSendGridMessage(
     return null;
   }
   const text = [form.get('subject'), form.get('text') ?? form.get('html')?.replace(/<[^>]*>/g, ' ')].join('\n');
-  return { from: extractAddress(form.get('from') ?? ''), text, fingerprint: sha256Hex(signature) };
+  return { from: extractEmailAddress(form.get('from') ?? ''), text, fingerprint: sha256Hex(signature) };
 }
 
 /**
@@ -127,7 +131,7 @@ function equalsInConstantTime(actual: Buffer, expected: Buffer): boolean {
 }
 
 /** Returns the address between the brackets, such as `codes@payer.example` in `Payer <codes@payer.example>`. */
-function extractAddress(from: string): string {
+function extractEmailAddress(from: string): string {
   return /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from.trim();
 }
 

@@ -22,7 +22,7 @@ import type { KeyRing } from '@muster/vault';
 import { emitEvent, eventColumns, eventPartsSql, getEventValues } from '@muster/webhooks';
 import { finishJob } from '../ends/finish-job';
 import { buildJobEntry } from '../launch/insert-job';
-import { countStepsSql, computeProgress } from '../lists/job-progress';
+import { countStepsSql, computeJobProgress } from '../lists/job-progress';
 import { answerForDeletedJob } from './deleted-job';
 import { lockJobBeforeRead } from '../lists/job-row';
 import { type Reporter, requireOwnUploadKey } from './reporter';
@@ -59,7 +59,7 @@ async function applyReportedEnd(
 ): Promise<ReportAnswer | null> {
   const { jobId, status, error, errorCode, incomplete, result, totalCostUsd, screenshotKey } = report;
   requireOwnUploadKey(organizationId, screenshotKey);
-  const { percent } = parseProgress(report);
+  const { percent } = parseReportedProgress(report);
   const finishReportedJob = async (tx: Transaction) => {
     const ended = await finishJob(tx, {
       organizationId,
@@ -125,7 +125,7 @@ async function applySignOfLife(
 ): Promise<ReportAnswer | null> {
   const { jobId, seq = -1, screenshotKey, totalCostUsd } = report;
   requireOwnUploadKey(organizationId, screenshotKey);
-  const { percent, currentStep } = parseProgress(report);
+  const { percent, currentStep } = parseReportedProgress(report);
   const costMicros = typeof totalCostUsd === 'number' ? usdToMicros(totalCostUsd) : null;
   const values = [jobId, organizationId, agentId, seq, percent, currentStep, screenshotKey ?? null];
   try {
@@ -160,7 +160,7 @@ async function applyStatusReport(
     previousStatus: 'queued',
     message: 'running',
     source: 'worker',
-    progress: computeProgress(begun),
+    progress: computeJobProgress(begun),
   });
   const event = getEventValues(organizationId);
   const statement = { ...signOfLife, values: [...values, encodeEntryParameter(entry), ...event.values] };
@@ -273,7 +273,7 @@ function recordSignOfLife(
   sign: Sign,
 ): void {
   const { agentId, began, status: previousStatus } = sign;
-  const progress = computeProgress({ ...sign, status: 'running' });
+  const progress = computeJobProgress({ ...sign, status: 'running' });
   const message = began ? 'running' : `${progress.percent} % done`;
   appendTimeline(tx, { organizationId, agentId }, [
     buildJobEntry({ jobId, status: 'running', previousStatus, message, source: 'worker', progress }),
@@ -288,7 +288,7 @@ function toReportAnswer({ status, accepted, dispatched }: Sign): ReportAnswer {
   return { accepted, reason: status === 'queued' && !dispatched ? 'not_dispatched' : 'job_over', status };
 }
 
-function parseProgress({ progress }: JobWebhookBody): { percent: number | null; currentStep: string | null } {
+function parseReportedProgress({ progress }: JobWebhookBody): { percent: number | null; currentStep: string | null } {
   if (progress === undefined || progress === null) return { percent: null, currentStep: null };
   const fields = typeof progress === 'number' ? { percent: progress } : (progress as Record<string, unknown>);
   const { percent = null, currentStep = null } = fields as { percent?: unknown; currentStep?: unknown };

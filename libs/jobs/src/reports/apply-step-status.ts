@@ -10,7 +10,7 @@ import {
 import type { Database, JobEntity, JobStepEntity } from '@muster/database';
 import { isTracing } from '@muster/platform';
 import { buildJobEntry } from '../launch/insert-job';
-import { computeProgress } from '../lists/job-progress';
+import { computeJobProgress } from '../lists/job-progress';
 import { answerForDeletedJob } from './deleted-job';
 import { lockJobBeforeRead } from '../lists/job-row';
 import { recordStepSpan, type StepTrace } from './record-step-span';
@@ -96,7 +96,7 @@ export async function applyStepStatus(
           source: 'worker',
           level: status === 'failed' ? 'warn' : 'info',
           message: `${label}: ${status}`,
-          progress: computeProgress({
+          progress: computeJobProgress({
             ...row,
             status: row.jobStatus,
             currentStep: status === 'running' ? label : null,

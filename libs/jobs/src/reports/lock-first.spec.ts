@@ -97,7 +97,7 @@ describe('a report or a dispatch that waited for a lock', () => {
     const [outcome] = await runBehindLock(
       fixture.harness.db,
       (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]),
-      () => [fixture.dispatch.startNextJobOfAgent(agentId)],
+      () => [fixture.dispatch.startNextJob(agentId)],
       async (tx) => {
         const commandId = await issueCommand(tx, {
           organizationId: fixture.organizationId,
@@ -147,7 +147,7 @@ describe('a report or a dispatch that waited for a lock', () => {
     const [outcome] = await runBehindLock(
       fixture.harness.db,
       (tx) => tx.query('SELECT FROM job WHERE id = $1 FOR UPDATE', [queued]),
-      () => [fixture.dispatch.startNextJobOfAgent(agent)],
+      () => [fixture.dispatch.startNextJob(agent)],
       (tx) => tx.execute('UPDATE job SET cancel_requested_at = muster_now() WHERE id = $1', [queued]),
     );
     expect(outcome).toMatchObject({ action: 'none' });
@@ -167,7 +167,7 @@ describe('a report or a dispatch that waited for a lock', () => {
     const outcomes = await runBehindLock(
       fixture.harness.db,
       (tx) => acquireAdvisoryLock(tx, 'concurrency', organizationId),
-      () => agents.map((each) => fixture.dispatch.startNextJobOfAgent(each)),
+      () => agents.map((each) => fixture.dispatch.startNextJob(each)),
     );
     expect(outcomes.map(({ action }) => action).sort()).toEqual(['start', 'wait']);
   });

@@ -1,4 +1,4 @@
-import { redactValues } from './record-step-span';
+import { redactVariableValues } from './record-step-span';
 
 describe('a step’s name in a trace', () => {
   it.each([
@@ -10,6 +10,6 @@ describe('a step’s name in a trace', () => {
     ['Read x.y xzy', ['x.y'], 'Read … xzy'],
     ['Open the portal', [' ', ''], 'Open the portal'],
   ])('a trace shows the step name %p, without the values of the variables %j, as %p', (name, values, expected) =>
-    expect(redactValues(name, values)).toBe(expected),
+    expect(redactVariableValues(name, values)).toBe(expected),
   );
 });

@@ -1,7 +1,7 @@
 import { deriveWorkerTrace } from '@muster/commands';
 import type { StepStatusBody } from '@muster/contracts';
 import type { JobEntity } from '@muster/database';
-import { withSpanId, recordSpan, deriveSpanId, getSpanId } from '@muster/platform';
+import { replaceSpanId, recordSpan, deriveSpanId, getSpanId } from '@muster/platform';
 
 /** The run of the step. The variables are read only if traces are recorded; otherwise they are null. */
 export interface StepTrace extends Pick<JobEntity, 'commandId' | 'traceparent'> {
@@ -21,17 +21,17 @@ export function recordStepSpan(
   if (!commandId || !traceparent) return;
   const { worker } = deriveWorkerTrace({ id: commandId, traceparent });
   // eslint-disable-next-line muster/service-clock -- Spans have the time of the process that records them.
-  const endMs = parseTime(finishedAt) ?? Date.now();
+  const endMs = parseTimeOrNull(finishedAt) ?? Date.now();
   const label = name ?? stepId ?? String(stepOrder);
   recordSpan({
-    name: `step ${redactValues(
+    name: `step ${redactVariableValues(
       label,
       Object.values(variables ?? {}).filter((value) => typeof value === 'string'),
     )}`,
     kind: 'internal',
-    traceparent: withSpanId(worker, deriveSpanId('step', `${jobId} ${stepOrder}`)),
+    traceparent: replaceSpanId(worker, deriveSpanId('step', `${jobId} ${stepOrder}`)),
     parentId: getSpanId(worker),
-    startMs: parseTime(startedAt) ?? endMs,
+    startMs: parseTimeOrNull(startedAt) ?? endMs,
     endMs,
     attributes: {
       'muster.organization_id': organizationId,
@@ -50,7 +50,7 @@ const shortValue = 4;
  * Replaces the values of variables in the text by an ellipsis. A value of fewer than four characters is replaced only
  * as a separate word, because an "a" within a word is not the value of a variable.
  */
-export function redactValues(text: string, values: string[]): string {
+export function redactVariableValues(text: string, values: string[]): string {
   const longestFirst = values.filter((value) => value.trim() !== '').sort((a, b) => b.length - a.length);
   return longestFirst.reduce((left, value) => {
     if (value.length >= shortValue) return left.replaceAll(value, '…');
@@ -59,7 +59,7 @@ export function redactValues(text: string, values: string[]): string {
   }, text);
 }
 
-function parseTime(text: string | null | undefined): number | undefined {
+function parseTimeOrNull(text: string | null | undefined): number | undefined {
   const ms = text ? Date.parse(text) : NaN;
   return Number.isNaN(ms) ? undefined : ms;
 }

@@ -71,7 +71,7 @@ export async function openJobsFixture(
     makeOnlineAgent,
     dispatched: async (input = {}) => {
       const jobId = await launchTestJob(input);
-      await dispatch.startNextJobOfAgent(input.agentId ?? agentId);
+      await dispatch.startNextJob(input.agentId ?? agentId);
       return jobId;
     },
     query: (sql, values = []) => db.query('system', sql, values) as Promise<never[]>,

@@ -50,7 +50,7 @@ describe('changes of the jobs of one agent', () => {
 
   const changes: Record<string, () => Promise<unknown>> = {
     launch: () => fixture.launch({ agentId, maxRetries: 3 }),
-    dispatch: () => fixture.dispatch.startNextJobOfAgent(agentId),
+    dispatch: () => fixture.dispatch.startNextJob(agentId),
     'cancel of the next job': async () => {
       const id = await firstJob();
       return run((tx) => cancelJob(tx, fixture.caller, id, { now: new Date() }));
@@ -92,7 +92,7 @@ describe('changes of the jobs of one agent', () => {
         runLimit,
       ]);
       for (let count = 0; count < 3; count += 1) await fixture.launch({ agentId, maxRetries: 3 });
-      await fixture.dispatch.startNextJobOfAgent(agentId);
+      await fixture.dispatch.startNextJob(agentId);
       const before = await countDeadlocks(fixture.harness.db);
       const results = await Promise.allSettled(Array.from({ length: 6 }, (_, at) => changes[at % 2 ? one : other]!()));
       const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));

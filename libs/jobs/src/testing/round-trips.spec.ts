@@ -50,7 +50,7 @@ describe('the database calls of a run', () => {
       launch: await countRoundTrips(async () => {
         jobId = await fixture.launch();
       }),
-      dispatch: await countRoundTrips(() => dispatch.startNextJobOfAgent(agentId)),
+      dispatch: await countRoundTrips(() => dispatch.startNextJob(agentId)),
       begin: await countRoundTrips(() => report('running')),
       heartbeat: await countRoundTrips(() => report('running')),
       step: await countRoundTrips(step),

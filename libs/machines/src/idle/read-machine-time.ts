@@ -91,7 +91,7 @@ export async function readMachineTime(
   organizationId: string,
   { agentId, query }: { agentId: string; query: MachineTimeQuery },
 ): Promise<MachineTime> {
-  const { from, to } = await completePeriod(database, organizationId, query);
+  const { from, to } = await completeRequestedPeriod(database, organizationId, query);
   const rows = await database.query<DayRow>(
     { organizationId },
     days,
@@ -114,7 +114,7 @@ export async function readMachineTime(
 }
 
 /** Completes the requested period. By default it is the last thirty days in the organization's time zone. */
-async function completePeriod(database: Database, organizationId: string, query: MachineTimeQuery) {
+async function completeRequestedPeriod(database: Database, organizationId: string, query: MachineTimeQuery) {
   const [period] = await database.query<{ from: string; to: string }>(
     { organizationId },
     `SELECT COALESCE($2::date, GREATEST(last - 29, '0001-01-01'))::text AS "from", last::text AS "to"

@@ -48,12 +48,12 @@ export async function recordIdleSavings(tx: Transaction, agentId: string): Promi
   );
   let gaps: number[] = [];
   for (const idle of past.reverse()) {
-    if (idle.policy === null) recordSaving(tx, agentId, { habit: habit!, idle, gaps });
+    if (idle.policy === null) recordIdleSaving(tx, agentId, { habit: habit!, idle, gaps });
     gaps = addIdleGap(gaps, { ms: idle.lengthMs, scheduled: idle.scheduled });
   }
 }
 
-function recordSaving(
+function recordIdleSaving(
   tx: Transaction,
   agentId: string,
   { habit, idle, gaps }: { habit: Habit; idle: Past; gaps: number[] },

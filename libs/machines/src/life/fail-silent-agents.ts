@@ -8,7 +8,7 @@ type Watched = Pick<AgentEntity, 'id' | 'organizationId' | 'status' | 'lastSeen'
 /**
  * Returns the reason for which a silent agent becomes offline. Null if the agent is not on or has reported recently.
  */
-export function describeSilence(
+export function explainSilence(
   { status, lastSeen, statusSince }: Omit<Watched, 'id' | 'organizationId'>,
   now: Date,
   offlineAfterMs: number,
@@ -58,7 +58,7 @@ async function failAgentIfSilent(tx: Transaction, id: string, offlineAfterMs: nu
     [id],
     'silent_agent',
   );
-  const reason = agent && describeSilence(agent, agent.now, offlineAfterMs);
+  const reason = agent && explainSilence(agent, agent.now, offlineAfterMs);
   if (!reason) return false;
   const { organizationId } = agent;
   const move = {

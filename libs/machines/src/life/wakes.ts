@@ -24,7 +24,7 @@ export interface WakeRequest {
  */
 export async function requestWake(tx: Transaction, request: WakeRequest): Promise<{ wakeId: string; joined: boolean }> {
   const { organizationId, agentId, source, reason, jobId, data, timeoutMs } = request;
-  const agent = await lockAgent(tx, organizationId, agentId);
+  const agent = await lockAgentForWake(tx, organizationId, agentId);
   if (agent.status === 'terminated') {
     throw new AppError('agent_not_ready', {
       detail: 'The agent is terminated. Use another agent.',
@@ -69,7 +69,7 @@ export async function requestWake(tx: Transaction, request: WakeRequest): Promis
  */
 export async function recordWakeBlocked(tx: Transaction, request: Omit<WakeRequest, 'timeoutMs'>): Promise<void> {
   const { organizationId, agentId, source, reason, jobId } = request;
-  const { status } = await lockAgent(tx, organizationId, agentId);
+  const { status } = await lockAgentForWake(tx, organizationId, agentId);
   const recorded = jobId
     ? await tx.query(
         `SELECT FROM timeline_entry
@@ -124,7 +124,7 @@ export async function cancelWake(
   { organizationId, agentId, reason }: { organizationId: string; agentId: string; reason: string },
 ): Promise<void> {
   if (!(await endWake(tx, agentId, { state: 'cancelled', error: reason }))) return;
-  const { status } = await lockAgent(tx, organizationId, agentId);
+  const { status } = await lockAgentForWake(tx, organizationId, agentId);
   recordFailedWake(tx, { organizationId, agentId, eventType: 'wake_failed', reason, status });
 }
 
@@ -237,7 +237,7 @@ export async function readLastWakeFailures(tx: Transaction, agentId: string): Pr
 }
 
 /** Locks the agent but lets other transactions insert jobs of the agent, like `lock_beside_launches` of `loadAgent`. */
-async function lockAgent(tx: Transaction, organizationId: string, agentId: string) {
+async function lockAgentForWake(tx: Transaction, organizationId: string, agentId: string) {
   const [agent] = await tx.query<Pick<AgentEntity, 'status'>>(
     `SELECT status FROM agent WHERE id = $1 AND organization_id = $2 FOR NO KEY UPDATE`,
     [agentId, organizationId],

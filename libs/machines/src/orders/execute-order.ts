@@ -2,7 +2,7 @@ import { revokeAgentKeys } from '@muster/access';
 import type { Transaction } from '@muster/database';
 import { Logger } from '@nestjs/common';
 import { appendTimeline } from '@muster/timeline';
-import { describeMachineWithin, leaseMs, machineColumns, toMachine } from './machine-of';
+import { describeMachineWithin, leaseMs, machineColumns, toProviderMachine } from './machine-of';
 import {
   computeBackoffMs,
   type ControlLimits,
@@ -21,7 +21,7 @@ import { cancelWake } from '../life/wakes';
 
 /** Executes one step of the order that follows from an agent's status: stopping, rebooting or terminated. */
 export async function executeOrder(parts: MachineParts, agentId: string, limits: ControlLimits): Promise<void> {
-  const order = await parts.database.transaction('system', (tx) => leaseOrder(tx, agentId));
+  const order = await parts.database.transaction('system', (tx) => leaseMachineOrder(tx, agentId));
   if (!order) return;
   switch (order.status) {
     case 'stopping':
@@ -45,7 +45,7 @@ const logger = new Logger('machines');
  * Leases the agent's order for the duration of one attempt. Returns null if there is no order or another process
  * executes it.
  */
-async function leaseOrder(tx: Transaction, agentId: string): Promise<Order | null> {
+async function leaseMachineOrder(tx: Transaction, agentId: string): Promise<Order | null> {
   const [agent] = await tx.query<Omit<Order, OrderRowField>>(
     `SELECT ${machineColumns}, extract(epoch FROM muster_now() - a.status_since)::float8 * 1000 AS for_ms,
             a.status_source, a.previous_status, a.last_seen IS NULL AND a.vm_state IS NULL AS never_seen, a.drain
@@ -85,7 +85,7 @@ async function terminateMachine(parts: MachineParts, order: Order): Promise<void
   const { agentId, organizationId } = order;
   let left: string | null = null;
   try {
-    const machine = toMachine(order, keyRing, clock);
+    const machine = toProviderMachine(order, keyRing, clock);
     await runWithOrderLease(parts, order, () => machines.get(order.provider).terminate(machine));
   } catch (error) {
     // A permanent error means that the service cannot terminate this machine, so it does not try again.
@@ -131,7 +131,7 @@ async function applyMachineDescription(parts: MachineParts, order: Order): Promi
   const { agentId, organizationId } = order;
   const found = await describeMachineWithin(
     machines.get(order.provider),
-    toMachine(order, keyRing, clock),
+    toProviderMachine(order, keyRing, clock),
     describeLimitMs,
   );
   if (!found) return;

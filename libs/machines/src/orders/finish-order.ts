@@ -40,7 +40,7 @@ export async function finishOrder(
        WHERE id = $1`,
       [agentId, state ?? null, off, idle && !off, status === 'rebooting'],
     );
-    await continueWake(tx, agentRef);
+    await continueWaitingWake(tx, agentRef);
     if (off) await tx.enqueue({ queue: 'dispatch', name: 'agent-stopped', payload: { agentId } });
     await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
   });
@@ -82,7 +82,10 @@ async function hasReportedRecently(tx: Transaction, agentId: string): Promise<bo
   return agent?.recent ?? false;
 }
 
-async function continueWake(tx: Transaction, agentRef: { organizationId: string; agentId: string }): Promise<void> {
+async function continueWaitingWake(
+  tx: Transaction,
+  agentRef: { organizationId: string; agentId: string },
+): Promise<void> {
   const [wake] = await tx.query<Pick<AgentWakeEntity, 'id' | 'reason' | 'source'>>(
     `UPDATE agent_wake SET next_try_at = muster_now() WHERE agent_id = $1 AND state = 'open' RETURNING id, reason, source`,
     [agentRef.agentId],

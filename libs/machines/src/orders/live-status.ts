@@ -1,6 +1,6 @@
 import { agentNotFoundError } from '@muster/contracts';
 import type { AgentEntity } from '@muster/database';
-import { describeMachineWithin, machineColumns, toMachine, type MachineRow } from './machine-of';
+import { describeMachineWithin, machineColumns, toProviderMachine, type MachineRow } from './machine-of';
 import type { MachineParts } from './wake-machine';
 
 export interface LiveStatus extends Pick<
@@ -30,7 +30,11 @@ export async function readLiveStatus(
     'live_status',
   );
   if (!row) throw agentNotFoundError();
-  const found = await describeMachineWithin(machines.get(row.provider), toMachine(row, keyRing, clock), guardMs);
+  const found = await describeMachineWithin(
+    machines.get(row.provider),
+    toProviderMachine(row, keyRing, clock),
+    guardMs,
+  );
   const { status, lastSeen, lastActivityAt, publicTunnelUrl } = row;
   const known = found !== null && found.state !== 'unknown';
   return {

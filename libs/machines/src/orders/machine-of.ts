@@ -22,7 +22,7 @@ export const machineColumns = `
   a.id AS agent_id, a.organization_id, a.status, a.provider, a.provider_ref, a.provider_config`;
 
 /** Returns the agent's machine in the form that its provider expects. */
-export function toMachine(row: MachineRow, keyRing: KeyRing, clock: Clock): Machine {
+export function toProviderMachine(row: MachineRow, keyRing: KeyRing, clock: Clock): Machine {
   const { agentId, organizationId, providerRef, providerConfig } = row;
   return {
     agentId,

@@ -1,6 +1,6 @@
 import type { MachineState } from '@muster/vm';
 import { finishOrder } from './finish-order';
-import { describeMachineWithin, toMachine } from './machine-of';
+import { describeMachineWithin, toProviderMachine } from './machine-of';
 import {
   computeBackoffMs,
   type ControlLimits,
@@ -24,7 +24,7 @@ export async function rebootMachine(
   const { machines, keyRing, clock } = parts;
   const { issuedAgoMs, forMs } = order;
   const provider = machines.get(order.provider);
-  const machine = toMachine(order, keyRing, clock);
+  const machine = toProviderMachine(order, keyRing, clock);
   if (issuedAgoMs !== null ? issuedAgoMs >= rebootTimeoutMs : forMs >= rebootTimeoutMs) {
     const found = await describeMachineWithin(provider, machine, describeLimitMs);
     const reason = order.error ?? 'The machine did not report after its reboot.';

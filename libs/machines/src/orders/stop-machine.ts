@@ -1,6 +1,6 @@
 import type { MachineDescription } from '@muster/vm';
 import { finishOrder } from './finish-order';
-import { describeMachineWithin, toMachine } from './machine-of';
+import { describeMachineWithin, toProviderMachine } from './machine-of';
 import {
   computeBackoffMs,
   type ControlLimits,
@@ -34,7 +34,7 @@ export async function stopMachine(
   const { machines, keyRing, clock } = parts;
   const { issuedAgoMs, forMs, refusals, attempt } = order;
   const provider = machines.get(order.provider);
-  const machine = toMachine(order, keyRing, clock);
+  const machine = toProviderMachine(order, keyRing, clock);
   let found: MachineDescription | null = null;
   const leftMs = Math.max(stopTimeoutMs - forMs, 0);
   const finishAsFailed = (reason: string) =>

@@ -5,7 +5,7 @@ import type { KeyRing } from '@muster/vault';
 import { MachineError, type Machines } from '@muster/vm';
 import { appendTimeline } from '@muster/timeline';
 import { appendEndedBootSql } from '../life/ended-boots';
-import { describeMachineWithin, leaseMs, machineColumns, toMachine, type MachineRow } from './machine-of';
+import { describeMachineWithin, leaseMs, machineColumns, toProviderMachine, type MachineRow } from './machine-of';
 import { isOnStatus } from '../life/agent-life';
 import { setAgentStatus } from '../life/set-agent-status';
 import { enqueueWorkOfReadyAgent, cancelWake, endWake, recordFailedWake } from '../life/wakes';
@@ -57,7 +57,7 @@ const describeLimitMs = 2000;
  * lock what to do.
  */
 export async function wakeMachine(parts: MachineParts, wakeId: string): Promise<WakeStep> {
-  const leased = await parts.database.transaction('system', (tx) => leaseWake(tx, wakeId));
+  const leased = await parts.database.transaction('system', (tx) => leaseWakeAttempt(tx, wakeId));
   if (!leased) return 'none';
   if (leased.step === 'try') {
     // If the start takes longer than the deadline of the wake, the wake has been closed in the meantime.
@@ -68,7 +68,7 @@ export async function wakeMachine(parts: MachineParts, wakeId: string): Promise<
   return leased.step;
 }
 
-async function leaseWake(tx: Transaction, wakeId: string): Promise<LeasedWake | null> {
+async function leaseWakeAttempt(tx: Transaction, wakeId: string): Promise<LeasedWake | null> {
   const [agent] = await tx.query<MachineRow>(
     `SELECT ${machineColumns} FROM agent a WHERE a.id = (SELECT agent_id FROM agent_wake WHERE id = $1) FOR UPDATE`,
     [wakeId],
@@ -121,7 +121,7 @@ async function tryToStartMachine(parts: MachineParts, leased: LeasedWake): Promi
   const { database, machines, keyRing, clock } = parts;
   const { wakeId, attempt, wasSilent } = leased;
   const provider = machines.get(leased.provider);
-  const machine = toMachine(leased, keyRing, clock);
+  const machine = toProviderMachine(leased, keyRing, clock);
   try {
     // An earlier attempt may have started the machine although the provider's answer was lost, so the machine's state
     // is read first.
@@ -166,7 +166,7 @@ async function rebootSilentMachine(
     `UPDATE agent SET ended_boots = ${appendEndedBootSql('agent')} WHERE id = $1 AND status = 'starting'`,
     [agentId],
   );
-  await machines.get(leased.provider).reboot(toMachine(leased, keyRing, clock));
+  await machines.get(leased.provider).reboot(toProviderMachine(leased, keyRing, clock));
   await database.transaction('system', async (tx) => {
     const message = 'The machine is on but did not report after the previous wake; it is being rebooted';
     appendTimeline(tx, { organizationId, agentId }, [
@@ -205,7 +205,7 @@ async function finishFailedWake(
   const { wakeId, agentId } = leased;
   const found = await describeMachineWithin(
     machines.get(leased.provider),
-    toMachine(leased, keyRing, clock),
+    toProviderMachine(leased, keyRing, clock),
     describeLimitMs,
   );
   await database.transaction('system', async (tx) => {

@@ -1,4 +1,4 @@
-import { audit, type Principal, describeCallerInSentence, callerChannel } from '@muster/access';
+import { audit, type Principal, describeCallerInSentence, getCallerChannel } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
 import { loadAgent } from '../registry/agent-row';
@@ -37,7 +37,7 @@ export async function drainAgent(
     mode === 'now'
       ? `drained at once by ${describeCallerInSentence(caller)}`
       : `drained by ${describeCallerInSentence(caller)}`;
-  const source = callerChannel(caller);
+  const source = getCallerChannel(caller);
   if (agent.status === 'online') {
     await setAgentStatus(tx, { organizationId, agentId: id, move: 'drain', to: 'draining', source, reason });
   }
@@ -61,7 +61,7 @@ export async function undrainAgent(tx: Transaction, caller: Principal, id: strin
      WHERE id = $1`,
     [id],
   );
-  const [source, reason] = [callerChannel(caller), `undrained by ${describeCallerInSentence(caller)}`];
+  const [source, reason] = [getCallerChannel(caller), `undrained by ${describeCallerInSentence(caller)}`];
   await setAgentStatus(tx, { organizationId, agentId: id, move: 'undrain', to: 'online', source, reason });
   audit(tx, caller, {
     action: 'agent.undrain',

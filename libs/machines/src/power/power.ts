@@ -1,4 +1,4 @@
-import { audit, describeCallerInSentence, type Principal, callerChannel } from '@muster/access';
+import { audit, describeCallerInSentence, type Principal, getCallerChannel } from '@muster/access';
 import { type AgentStatus, AppError, type LifecycleSource } from '@muster/contracts';
 import type { AgentEntity, Transaction } from '@muster/database';
 import { type AgentRow, loadAgent } from '../registry/agent-row';
@@ -22,7 +22,7 @@ export async function startAgent(
   requireSwitchableMachine(agent, 'started');
   requireAgentStatus(agent, [...agentMoves.wake.from, 'starting'], 'started');
   const agentRef = { organizationId: caller.organizationId, agentId: id };
-  const [source, reason] = [callerChannel(caller), `started by ${describeCallerInSentence(caller)}`];
+  const [source, reason] = [getCallerChannel(caller), `started by ${describeCallerInSentence(caller)}`];
   await requestWake(tx, { ...agentRef, source, reason, timeoutMs: wakeTimeoutMs });
   await restoreTunnelOfAgent(tx, agent);
   appendTimeline(tx, agentRef, [
@@ -86,7 +86,7 @@ async function orderStopOrReboot(
   requireAgentStatus(agent, [...agentMoves[move].from, to], done);
   if (force === false) requireFreeAgent(agent, done);
   const agentRef = { organizationId: caller.organizationId, agentId: id };
-  const [source, reason] = [callerChannel(caller), `${done} by ${describeCallerInSentence(caller)}`];
+  const [source, reason] = [getCallerChannel(caller), `${done} by ${describeCallerInSentence(caller)}`];
   if (to === 'stopping') await cancelWake(tx, { ...agentRef, reason });
   if (agent.status !== to) {
     if (agent.status === 'stopping') recordStopEnded(tx, agent, { source, reason });

@@ -17,7 +17,7 @@ const off: readonly AgentStatus[] = ['stopped', 'stopping'];
  * Throws if the caller's permissions or the state of the machine do not allow the action. Only conditions that can be
  * checked before the first write are checked.
  */
-export async function requireActionPossible(
+export async function requirePossibleMachineAction(
   parts: MachineParts,
   caller: Principal,
   id: string,

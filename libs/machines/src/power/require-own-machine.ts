@@ -1,7 +1,7 @@
 import { AppError } from '@muster/contracts';
 import { finishWithin } from '@muster/platform';
 import { MachineError } from '@muster/vm';
-import { machineColumns, toMachine, type MachineRow } from '../orders/machine-of';
+import { machineColumns, toProviderMachine, type MachineRow } from '../orders/machine-of';
 import type { MachineParts } from '../orders/wake-machine';
 
 /** Time limit of the check in milliseconds. If the provider answers later, the order itself reports the error. */
@@ -25,7 +25,7 @@ export async function requireOwnMachine(
   if (!row) return;
   const provider = machines.get(row.provider);
   if (!provider.isShared) return;
-  const refused = provider.describe(toMachine(row, keyRing, clock)).then(
+  const refused = provider.describe(toProviderMachine(row, keyRing, clock)).then(
     () => null,
     (error: unknown) => (error instanceof MachineError && error.fault === 'not_ours' ? error : null),
   );

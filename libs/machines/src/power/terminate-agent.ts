@@ -1,4 +1,4 @@
-import { audit, describeCallerInSentence, type Principal, callerChannel } from '@muster/access';
+import { audit, describeCallerInSentence, type Principal, getCallerChannel } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { requireFreeAgent } from './power';
@@ -25,7 +25,7 @@ export async function terminateAgent(
     agentId: id,
     move: 'terminate',
     to: 'terminated',
-    source: callerChannel(caller),
+    source: getCallerChannel(caller),
     reason: `terminated by ${describeCallerInSentence(caller)}`,
   });
   await tx.enqueue(

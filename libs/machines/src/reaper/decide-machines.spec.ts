@@ -1,5 +1,5 @@
 import type { ListedMachine } from '@muster/vm';
-import { decideMissingMachine, decideOrphan, isConfirmedFinding } from './decide-machines';
+import { decideMissingMachine, findOrphanReason, isConfirmedFinding } from './decide-machines';
 
 const now = new Date('2026-05-04T12:00:00Z');
 const later = new Date(now.getTime() + 3_600_000);
@@ -30,7 +30,7 @@ describe('an orphan', () => {
       /another machine/,
     ],
   ])('a machine is an orphan, which belongs to no agent, if %s', (_, input, facts, reason) => {
-    expect(decideOrphan({ ...machine, ...input }, facts, now)).toMatch(reason);
+    expect(findOrphanReason({ ...machine, ...input }, facts, now)).toMatch(reason);
   });
 
   it.each([
@@ -41,7 +41,7 @@ describe('an orphan', () => {
     ['it has not expired', { expiresAt: later }, { isOwned: false, claimed: null }],
     ['its agent is not terminated', {}, { isOwned: false, claimed: { status: 'stopped', ending: false } as const }],
   ])('a machine is not an orphan if %s', (_, input, facts) => {
-    expect(decideOrphan({ ...machine, ...input }, facts, now)).toBeNull();
+    expect(findOrphanReason({ ...machine, ...input }, facts, now)).toBeNull();
   });
 });
 

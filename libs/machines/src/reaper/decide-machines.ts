@@ -14,7 +14,7 @@ export interface ClaimedOwner {
  * Returns the reason for which the machine is an orphan. Null if an agent owns the machine, or if it has no tag of the
  * service or is already gone.
  */
-export function decideOrphan(
+export function findOrphanReason(
   machine: ListedMachine,
   { isOwned, claimed }: { isOwned: boolean; claimed: ClaimedOwner | null },
   now: Date,

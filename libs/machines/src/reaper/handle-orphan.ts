@@ -4,7 +4,7 @@ import { isUuid } from '@muster/platform';
 import type { ListedMachine, Machine, MachineProvider } from '@muster/vm';
 import { Logger } from '@nestjs/common';
 import { appendTimeline } from '@muster/timeline';
-import { decideOrphan, type Finding, isConfirmedFinding } from './decide-machines';
+import { findOrphanReason, type Finding, isConfirmedFinding } from './decide-machines';
 import { isMachineOfAgent, type MachineLocation, runWithinLimit } from './survey-location';
 
 export interface OrphanLimits {
@@ -94,7 +94,7 @@ async function decideOrphanStep(
   const claimed = rows.find((row) => row.agentId === agentId && isClaimedByRow(row)) ?? null;
   const [clock] = await tx.query<{ now: Date }>('SELECT muster_clock() AS now');
   const { now } = clock!;
-  const reason = decideOrphan(found, { isOwned, claimed }, now);
+  const reason = findOrphanReason(found, { isOwned, claimed }, now);
   const key = getFindingKey(location, found);
   if (!reason) {
     await tx.execute(`DELETE FROM machine_finding ${whereOrphan}`, key);

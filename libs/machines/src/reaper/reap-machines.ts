@@ -2,7 +2,7 @@ import type { Database } from '@muster/database';
 import { type Clock, nilId, Round } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import type { ListedMachine, Machine, Machines } from '@muster/vm';
-import { machineColumns, toMachine, type MachineRow } from '../orders/machine-of';
+import { machineColumns, toProviderMachine, type MachineRow } from '../orders/machine-of';
 import { handleMissingMachine, type MissingMachineOptions } from './handle-missing-machine';
 import { handleOrphan } from './handle-orphan';
 import { isMachineOfAgent, type MachineLocation, type Survey, surveyLocation } from './survey-location';
@@ -59,7 +59,7 @@ export async function reapMachines(
     goneOffline: 0,
     failed: 0,
   };
-  const locations = await findLocations(parts);
+  const locations = await findMachineLocations(parts);
   const reapLocations = async () => {
     for (let location = locations.pop(); location && !limits.signal.aborted; location = locations.pop()) {
       await reapMachinesOfLocation(parts, location, limits, { counts, round });
@@ -78,7 +78,7 @@ export async function reapMachines(
   return counts;
 }
 
-async function findLocations({ database, machines, keyRing, clock }: ReaperParts): Promise<MachineLocation[]> {
+async function findMachineLocations({ database, machines, keyRing, clock }: ReaperParts): Promise<MachineLocation[]> {
   const rows = await database.query<MachineRow>(
     'system',
     `SELECT ${machineColumns} FROM agent a
@@ -97,7 +97,7 @@ async function findLocations({ database, machines, keyRing, clock }: ReaperParts
     return location;
   };
   for (const row of rows) {
-    const machine = toMachine(row, keyRing, clock);
+    const machine = toProviderMachine(row, keyRing, clock);
     const location = addLocation(row.provider, machine);
     if (row.status !== 'terminated') location?.living.push({ ...row, machine });
   }

@@ -22,7 +22,7 @@ interface Parts {
   storage: ObjectStorage;
 }
 
-export async function findDraft(parts: Parts, organizationId: string, packId: string): Promise<DraftRow> {
+export async function findPackDraft(parts: Parts, organizationId: string, packId: string): Promise<DraftRow> {
   const { draftRuntimeBundleId } = await findPack(parts.database, organizationId, packId);
   if (!draftRuntimeBundleId)
     throw new AppError('draft_not_found', { detail: 'The pack has no draft yet. Upload a bundle as the draft first.' });

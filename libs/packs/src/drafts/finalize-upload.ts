@@ -7,7 +7,7 @@ import { zipLimits } from '../zip/zip-limits';
 import { setDraftHead, requireUnchangedDraftHead } from './set-draft-head';
 import { runWithSpool } from './spool';
 import { type DraftParts, type PreparedDraft, prepareSpooledDraft } from './take-draft';
-import { findUpload, readUpload } from './upload-row';
+import { findPackUpload, readUpload } from './upload-row';
 
 /**
  * An upload that has already become a draft (`prepared` is null), or a checked and stored upload that can become the
@@ -28,7 +28,7 @@ export async function prepareUpload(
   const { database, storage } = parts;
   const { organizationId } = caller;
   const pack = await findPack(database, organizationId, packId);
-  const upload = await findUpload(database, { organizationId, packId, uploadKey: body.uploadKey });
+  const upload = await findPackUpload(database, { organizationId, packId, uploadKey: body.uploadKey });
   if (upload.runtimeBundleId) return { packId, body, prepared: null };
   requireUnchangedDraftHead(pack, body);
   const size = await storage.readObjectSize(upload.uploadKey);

@@ -34,14 +34,14 @@ export async function prepareImport(
   return runWithSpool(async (spool) => {
     const { archive, expected } = await receive(spool);
     requireUnchangedDraftHead(pack, expected);
-    const { manifest, spooled } = await openExport(archive, spool);
+    const { manifest, spooled } = await openExportedZip(archive, spool);
     if (manifest.digest !== spooled.digest) throw bundleRejectedError('digest_mismatch', exportNames.bundle);
     const prepared = await prepareSpooledDraft(parts, caller, { packId, spooled, inventory: manifest.files, expected });
     return { prepared, expected };
   });
 }
 
-async function openExport({ path }: Spooled, spool: Spool) {
+async function openExportedZip({ path }: Spooled, spool: Spool) {
   const file = await open(path);
   try {
     const zip = new ZipBytes(file, (await file.stat()).size);
@@ -50,7 +50,7 @@ async function openExport({ path }: Spooled, spool: Spool) {
     const entries = await readDirectory(zip, directory, faults);
     faults.throwIfAny();
     const placedEntries = await requireContiguousEntries(zip, entries, directory.start);
-    const manifest = parseManifest(await readEntryText(zip, findStoredEntry(placedEntries, exportNames.manifest)));
+    const manifest = parsePackManifest(await readEntryText(zip, findStoredEntry(placedEntries, exportNames.manifest)));
     const spooled = await spool(readEntryChunks(zip, findStoredEntry(placedEntries, exportNames.bundle)));
     return { manifest, spooled };
   } finally {
@@ -85,7 +85,7 @@ interface ExportManifest {
   files: BundleFile[];
 }
 
-function parseManifest(text: string): ExportManifest {
+function parsePackManifest(text: string): ExportManifest {
   let manifest: { bundle?: { digest?: unknown }; files?: unknown };
   try {
     manifest = JSON.parse(text) as typeof manifest;

@@ -3,7 +3,7 @@ import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { toEtag, requireEtagMatch } from '@muster/platform';
 import { lockPack, type PackRow } from '../packs/pack-row';
-import { toDigest } from '../pack-objects';
+import { toPrefixedDigest } from '../pack-objects';
 import { bundleColumns, bundleJoin, type RuntimeBundleRow } from './draft-row';
 
 /** Draft head that the caller expects: undefined if any is accepted, null if the pack must have no draft. */
@@ -59,7 +59,7 @@ export async function setDraftHead(
   audit(tx, caller, {
     action: 'pack.draft',
     target: { type: 'workflow_pack', id: packId },
-    changes: { runtimeBundleId: [pack.draftRuntimeBundleId, runtimeBundleId], digest: toDigest(row!.digest) },
+    changes: { runtimeBundleId: [pack.draftRuntimeBundleId, runtimeBundleId], digest: toPrefixedDigest(row!.digest) },
   });
   return row!;
 }

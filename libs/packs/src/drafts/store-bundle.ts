@@ -4,7 +4,7 @@ import type { Database, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
 import { setTimeout as pause } from 'node:timers/promises';
-import { toDigest, packObjects } from '../pack-objects';
+import { toPrefixedDigest, packObjects } from '../pack-objects';
 import type { BundleFile } from '../zip/check-bundle';
 
 export interface CheckedBundle {
@@ -23,7 +23,7 @@ const maxTries = 20;
  * Stores a checked bundle and returns the id of the future draft. Its rows are inserted first. If the process dies,
  * these rows never become a draft, and the stored objects are deleted with them.
  */
-export async function storeBundle(
+export async function storePackBundle(
   { database, storage }: { database: Database; storage: ObjectStorage },
   caller: Principal,
   bundle: CheckedBundle,
@@ -34,7 +34,7 @@ export async function storeBundle(
   const key = packObjects.bundle(organizationId, bundle.digest);
   if ((await storage.readObjectSize(key)) !== bundle.size) await bundle.store(key);
   const { packId, size, files } = bundle;
-  const manifest = { runtimeBundleId: id, packId, digest: toDigest(bundle.digest), size, files };
+  const manifest = { runtimeBundleId: id, packId, digest: toPrefixedDigest(bundle.digest), size, files };
   const bytes = Buffer.from(JSON.stringify(manifest));
   await storage.put(packObjects.manifest(organizationId, id), bytes, 'application/json');
   return id;

@@ -8,7 +8,7 @@ import { findPack } from '../packs/pack-row';
 import { type BundleFile, checkBundle } from '../zip/check-bundle';
 import { type DraftExpectation, requireUnchangedDraftHead } from './set-draft-head';
 import { type Spooled, runWithSpool } from './spool';
-import { storeBundle } from './store-bundle';
+import { storePackBundle } from './store-bundle';
 
 export interface DraftParts {
   database: Database;
@@ -70,7 +70,7 @@ export async function prepareSpooledDraft(
 ): Promise<PreparedDraft> {
   const { digest, size } = spooled;
   const files = await checks.runInTurn(() => checkBundle(spooled.path, inventory));
-  const runtimeBundleId = await storeBundle(parts, caller, {
+  const runtimeBundleId = await storePackBundle(parts, caller, {
     packId,
     baseRuntimeBundleId: expected.baseRuntimeBundleId ?? null,
     digest,

@@ -14,7 +14,10 @@ interface Names {
 const select = `SELECT id, upload_key, expires_at, runtime_bundle_id, expires_at <= muster_now() AS is_expired FROM pack_upload
   WHERE upload_key = $1 AND pack_id = $2 AND organization_id = $3`;
 
-export async function findUpload(database: Database, { organizationId, packId, uploadKey }: Names): Promise<UploadRow> {
+export async function findPackUpload(
+  database: Database,
+  { organizationId, packId, uploadKey }: Names,
+): Promise<UploadRow> {
   const rows = await database.query<UploadRow>({ organizationId }, select, [uploadKey, packId, organizationId]);
   return requireUsableUpload(rows[0]);
 }

@@ -2,7 +2,7 @@ import type { PackDraft, PackInstallation, PackVersion, RuntimeBundle, WorkflowP
 import type { ObjectStorage } from '@muster/storage';
 import type { DraftRow, RuntimeBundleRow } from '../drafts/draft-row';
 import type { InstallationRow } from '../installations/installation-row';
-import { toDigest, packObjects } from '../pack-objects';
+import { toPrefixedDigest, packObjects } from '../pack-objects';
 import type { VersionRow } from '../versions/version-row';
 import type { PackRow, PackSummaryRow } from './pack-row';
 
@@ -39,7 +39,7 @@ export function presentVersion(row: VersionRow): PackVersion {
     notes,
     stage,
     runtimeBundleId,
-    digest: toDigest(row.digest),
+    digest: toPrefixedDigest(row.digest),
     size,
     createdAt: row.createdAt.toISOString(),
     createdBy,
@@ -52,12 +52,12 @@ export function presentInstallation(row: InstallationRow): PackInstallation {
   return { ...shown, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }
 
-export function presentBundle(organizationId: string, row: RuntimeBundleRow): RuntimeBundle {
+export function presentPackBundle(organizationId: string, row: RuntimeBundleRow): RuntimeBundle {
   const { id: runtimeBundleId, baseRuntimeBundleId, digest, size, createdAt, createdBy } = row;
   return {
     runtimeBundleId,
     baseRuntimeBundleId,
-    digest: toDigest(digest),
+    digest: toPrefixedDigest(digest),
     size,
     manifestKey: packObjects.manifest(organizationId, runtimeBundleId),
     createdAt: createdAt.toISOString(),
@@ -65,10 +65,14 @@ export function presentBundle(organizationId: string, row: RuntimeBundleRow): Ru
   };
 }
 
-export async function presentDraft(storage: ObjectStorage, organizationId: string, row: DraftRow): Promise<PackDraft> {
+export async function presentPackDraft(
+  storage: ObjectStorage,
+  organizationId: string,
+  row: DraftRow,
+): Promise<PackDraft> {
   const { files, digest } = row;
   const downloadUrl = await storage.presignGet(packObjects.bundle(organizationId, digest), {
     expiresInSeconds: downloadSeconds,
   });
-  return { ...presentBundle(organizationId, row), files, downloadUrl };
+  return { ...presentPackBundle(organizationId, row), files, downloadUrl };
 }

@@ -1,7 +1,7 @@
 import type { VersionDiff } from '@muster/contracts';
 import { readManifest } from '../drafts/draft-row';
 import type { DraftParts } from '../drafts/take-draft';
-import { toDigest } from '../pack-objects';
+import { toPrefixedDigest } from '../pack-objects';
 import { findVersion } from './version-row';
 
 /** Returns the differences between two versions of a pack. */
@@ -13,7 +13,7 @@ export async function compareVersions(
   const readFilesOfVersion = async (id: string) => {
     const { runtimeBundleId } = await findVersion(database, organizationId, { packId, versionId: id });
     const files = await readManifest(storage, organizationId, runtimeBundleId);
-    return new Map(files.map(({ path, sha256 }) => [path, toDigest(sha256)]));
+    return new Map(files.map(({ path, sha256 }) => [path, toPrefixedDigest(sha256)]));
   };
   const [before, after] = [await readFilesOfVersion(from), await readFilesOfVersion(versionId)];
   return {

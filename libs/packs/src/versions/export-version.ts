@@ -1,7 +1,7 @@
 import { AppError } from '@muster/contracts';
 import { readManifest } from '../drafts/draft-row';
 import type { DraftParts } from '../drafts/take-draft';
-import { toDigest, packObjects } from '../pack-objects';
+import { toPrefixedDigest, packObjects } from '../pack-objects';
 import { findPack } from '../packs/pack-row';
 import { findVersion } from './version-row';
 import { streamZip } from './stream-zip';
@@ -30,7 +30,7 @@ export async function exportVersion(
       format: 1,
       pack: { workerKey, name, description },
       version: { number, label, notes, createdAt: createdAt.toISOString(), createdBy },
-      bundle: { digest: toDigest(digest), size },
+      bundle: { digest: toPrefixedDigest(digest), size },
       files,
     }),
   );

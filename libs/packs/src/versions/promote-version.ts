@@ -5,7 +5,7 @@ import { newId } from '@muster/platform';
 import { emitEvent } from '@muster/webhooks';
 import { lockPack } from '../packs/pack-row';
 import { requireStageChange } from './require-stage-change';
-import { lockVersion, readVersion, type VersionRow } from './version-row';
+import { lockPackVersion, readPackVersion, type VersionRow } from './version-row';
 
 export async function promoteVersion(
   tx: Transaction,
@@ -21,7 +21,7 @@ export async function promoteVersion(
     });
   }
   await lockPack(tx, organizationId, packId);
-  const version = await lockVersion(tx, organizationId, { packId, versionId });
+  const version = await lockPackVersion(tx, organizationId, { packId, versionId });
   requireStageChange(version.stage, stage);
   if (version.stage === 'production' && stage === 'pilot')
     await requireUnusedBeyondPilots(tx, organizationId, versionId);
@@ -44,7 +44,7 @@ export async function promoteVersion(
     changes: { stage: [version.stage, stage], ...(reason ? { reason } : {}) },
   });
   emitEvent(tx, { organizationId, type: 'pack.promoted', subjects: [{ id: versionId, details: { packId, stage } }] });
-  return readVersion(tx, organizationId, { packId, versionId });
+  return readPackVersion(tx, organizationId, { packId, versionId });
 }
 
 /**

@@ -3,7 +3,7 @@ import { AppError, type PublishVersionBody } from '@muster/contracts';
 import type { PackVersionEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { lockPack } from '../packs/pack-row';
-import { readVersion, type VersionRow } from './version-row';
+import { readPackVersion, type VersionRow } from './version-row';
 
 /** Makes the draft head a version, which never changes. */
 export async function publishVersion(
@@ -37,7 +37,7 @@ export async function publishVersion(
   tx.deferStatement('UPDATE workflow_pack SET version = version + 1, updated_at = muster_now() WHERE id = $1', [
     packId,
   ]);
-  const version = await readVersion(tx, organizationId, { packId, versionId });
+  const version = await readPackVersion(tx, organizationId, { packId, versionId });
   audit(tx, caller, {
     action: 'pack.version',
     target: { type: 'pack_version', id: versionId },

@@ -44,7 +44,7 @@ export async function findVersion(
 }
 
 /** Locks a version, so that its stage does not change until the transaction ends. */
-export async function lockVersion(
+export async function lockPackVersion(
   tx: Transaction,
   organizationId: string,
   { packId, versionId }: Names,
@@ -53,10 +53,10 @@ export async function lockVersion(
     versionId,
     organizationId,
   ]);
-  return readVersion(tx, organizationId, { packId, versionId });
+  return readPackVersion(tx, organizationId, { packId, versionId });
 }
 
-export async function readVersion(
+export async function readPackVersion(
   tx: Transaction,
   organizationId: string,
   { packId, versionId }: Names,

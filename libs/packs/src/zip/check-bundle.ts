@@ -29,18 +29,18 @@ export async function checkBundle(path: string, inventory: readonly BundleFile[]
     const faults = new BundleFaults();
     const directory = await findDirectory(zip);
     const entries = await readDirectory(zip, directory, faults);
-    await checkCollisions(zip, entries, faults);
-    checkSizes(entries, size, faults);
-    const listed = inventory ? checkInventory(entries, inventory, faults) : null;
+    await checkPathCollisions(zip, entries, faults);
+    checkEntrySizes(entries, size, faults);
+    const listed = inventory ? compareWithInventory(entries, inventory, faults) : null;
     faults.throwIfAny();
     const placedEntries = await requireContiguousEntries(zip, entries, directory.start);
-    return await unpackAll(zip, placedEntries, listed);
+    return await unpackAllEntries(zip, placedEntries, listed);
   } finally {
     await file.close();
   }
 }
 
-async function checkCollisions(zip: ZipBytes, entries: ZipEntry[], faults: BundleFaults): Promise<void> {
+async function checkPathCollisions(zip: ZipBytes, entries: ZipEntry[], faults: BundleFaults): Promise<void> {
   const paths = new PathCollisions();
   for (const { path, isFolder } of entries) {
     await zip.yieldToEventLoop();
@@ -51,7 +51,7 @@ async function checkCollisions(zip: ZipBytes, entries: ZipEntry[], faults: Bundl
 }
 
 /** Checks the declared sizes. Each entry is compared with its declared size when it is unpacked. */
-function checkSizes(entries: ZipEntry[], zipSize: number, faults: BundleFaults): void {
+function checkEntrySizes(entries: ZipEntry[], zipSize: number, faults: BundleFaults): void {
   const total = entries.reduce((sum, { size }) => sum + size, 0);
   if (total > zipLimits.unzippedBytes) faults.addFault('', 'too_large');
   if (exceedsZipRatio(total, zipSize)) faults.addFault('', 'ratio');
@@ -61,7 +61,7 @@ function exceedsZipRatio(unzipped: number, zipSize: number): boolean {
   return unzipped > zipLimits.ratioFromBytes && unzipped > zipLimits.ratio * zipSize;
 }
 
-function checkInventory(entries: ZipEntry[], inventory: readonly BundleFile[], faults: BundleFaults) {
+function compareWithInventory(entries: ZipEntry[], inventory: readonly BundleFile[], faults: BundleFaults) {
   const listed = new Map<string, BundleFile>();
   for (const file of inventory) {
     if (listed.has(file.path)) faults.addFault(file.path, 'duplicate_path');
@@ -80,7 +80,7 @@ function checkInventory(entries: ZipEntry[], inventory: readonly BundleFile[], f
   return listed;
 }
 
-async function unpackAll(
+async function unpackAllEntries(
   zip: ZipBytes,
   entries: PlacedEntry[],
   listed: Map<string, BundleFile> | null,

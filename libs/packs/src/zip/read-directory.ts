@@ -40,7 +40,7 @@ export async function readDirectory(
     const lengths = [28, 30, 32].map((offset) => directory.readUInt16LE(at + offset)) as [number, number, number];
     const next = at + headerBytes + lengths[0] + lengths[1] + lengths[2];
     if (next > size) throw bundleRejectedError('not_a_zip');
-    const entry = readEntry(directory.subarray(at, next), lengths, faults);
+    const entry = readDirectoryEntry(directory.subarray(at, next), lengths, faults);
     if (entry) read.push(entry);
     if (faults.isFull) return read;
     at = next;
@@ -49,7 +49,7 @@ export async function readDirectory(
   return read;
 }
 
-function readEntry(bytes: Buffer, [nameBytes, extraBytes]: number[], faults: BundleFaults): ZipEntry | null {
+function readDirectoryEntry(bytes: Buffer, [nameBytes, extraBytes]: number[], faults: BundleFaults): ZipEntry | null {
   const nameEnd = headerBytes + nameBytes!;
   const name = bytes.subarray(headerBytes, nameEnd);
   const [flags, method] = [bytes.readUInt16LE(8), bytes.readUInt16LE(10)];

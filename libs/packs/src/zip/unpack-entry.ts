@@ -20,7 +20,7 @@ export async function unpackEntry(
   try {
     if (entry.method !== deflated) for await (const chunk of readZippedChunks(zip, entry)) sum.addChunk(chunk);
     else if (isSmall) await inflateAtOnce(zip, entry, sum);
-    else await inflateStream(zip, entry, sum);
+    else await inflateAsStream(zip, entry, sum);
   } catch (error) {
     if (error instanceof WrongSize || isZlibFault(error)) return { fault: 'size_mismatch' };
     throw error;
@@ -67,7 +67,7 @@ async function inflateAtOnce(zip: ZipBytes, entry: PlacedEntry, sum: Sum): Promi
   sum.addChunk(buffer);
 }
 
-async function inflateStream(zip: ZipBytes, entry: PlacedEntry, sum: Sum): Promise<void> {
+async function inflateAsStream(zip: ZipBytes, entry: PlacedEntry, sum: Sum): Promise<void> {
   const inflater = createInflateRaw({ chunkSize: chunkBytes });
   await pipeline(readZippedChunks(zip, entry), inflater, async (chunks: AsyncIterable<Buffer>) => {
     for await (const chunk of chunks) sum.addChunk(chunk);

@@ -23,7 +23,7 @@ export async function refreshRoiRollups(
     await acquireAdvisoryLock(tx, 'pilot_roi', organizationId);
     const zone = await readTimezoneAndReset(tx, organizationId);
     const days = await claimChangedDays(tx, organizationId, zone);
-    if (days.length > 0) await recomputeDays(tx, organizationId, days);
+    if (days.length > 0) await recomputeRollupDays(tx, organizationId, days);
     const [left] = await tx.query<{ hasMore: boolean }>(
       'SELECT EXISTS (SELECT FROM pilot_roi_change WHERE organization_id = $1) AS has_more',
       [organizationId],
@@ -100,7 +100,7 @@ async function claimChangedDays(tx: Transaction, organizationId: string, zone: s
   return rows.flatMap(({ day }) => day ?? []);
 }
 
-async function recomputeDays(tx: Transaction, organizationId: string, days: string[]): Promise<void> {
+async function recomputeRollupDays(tx: Transaction, organizationId: string, days: string[]): Promise<void> {
   for (const table of ['times', 'cost', 'day'] as const)
     tx.deferStatement(drop[table], [organizationId, days], `drop_roi_${table}`);
   for (const day of days.toSorted()) {

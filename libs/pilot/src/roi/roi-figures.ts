@@ -8,7 +8,7 @@ import {
   microsToUsd,
 } from '@muster/contracts';
 import type { OrganizationSettingsEntity } from '@muster/database';
-import { listDays, type RoiRange } from './roi-range';
+import { listDaysOfRange, type RoiRange } from './roi-range';
 
 /** Totals of a day's batches. */
 export interface DaySums {
@@ -42,7 +42,7 @@ export function computeRoiFigures(
 ): Roi {
   const labor = createLaborCalculator(settings);
   const byDay = new Map(sums.map((each) => [each.day, each]));
-  const days = listDays(range).map((day) => {
+  const days = listDaysOfRange(range).map((day) => {
     const sumsOfDay = byDay.get(day) ?? { ...nothing, day };
     const laborMicros = labor(sumsOfDay.eobUploaded + sumsOfDay.noEobFound);
     return { ...sumsOfDay, laborMicros, netMicros: laborMicros - BigInt(sumsOfDay.costMicros) };
@@ -72,10 +72,10 @@ export function computeRoiFigures(
     jobs: sumOverDays('jobs'),
     claims: { ...claims, perHour: divideToFourDecimals(BigInt(claims.attempted) * 3_600_000_000n, processing) },
     processing: {
-      totalSeconds: toSeconds(processing, 1n),
+      totalSeconds: partsToSeconds(processing, 1n),
       averageSeconds: divideToFourDecimals(processing, BigInt(sumOverDays('timed')) * 1_000_000n),
-      p50Seconds: percentiles && toSeconds(percentiles.p50, 20n),
-      p95Seconds: percentiles && toSeconds(percentiles.p95, 20n),
+      p50Seconds: percentiles && partsToSeconds(percentiles.p50, 20n),
+      p95Seconds: percentiles && partsToSeconds(percentiles.p95, 20n),
     },
     cost: {
       computeUsd: microsToUsd(compute),
@@ -92,7 +92,10 @@ export function computeRoiFigures(
     daily: days.map((each) => ({
       date: each.day,
       claims: presentClaimCounts(each),
-      processingSeconds: toSeconds(subtractWaitingTime(BigInt(each.processingMicros), BigInt(each.waitingMicros)), 1n),
+      processingSeconds: partsToSeconds(
+        subtractWaitingTime(BigInt(each.processingMicros), BigInt(each.waitingMicros)),
+        1n,
+      ),
       computeUsd: microsToUsd(each.costMicros),
       laborUsd: microsToUsd(each.laborMicros),
       netUsd: microsToUsd(each.netMicros),
@@ -150,6 +153,6 @@ function divideToFourDecimals(numerator: bigint, denominator: bigint): number | 
 }
 
 /** Converts parts of a microsecond to seconds, rounded to four decimals. */
-function toSeconds(parts: bigint, partsInMicrosecond: bigint): number {
+function partsToSeconds(parts: bigint, partsInMicrosecond: bigint): number {
   return unitsToDecimal(divideRoundingHalfEven(parts * 10_000n, partsInMicrosecond * 1_000_000n), 4);
 }

@@ -1,9 +1,9 @@
-import { listDays, resolveRoiRange } from './roi-range';
+import { listDaysOfRange, resolveRoiRange } from './roi-range';
 
 describe('resolveRoiRange', () => {
   const lengthOf = (query: { from?: string; to?: string }) => {
     const range = resolveRoiRange(query, '2026-03-19');
-    const days = listDays(range);
+    const days = listDaysOfRange(range);
     expect([days[0], days.at(-1)]).toEqual([range.from, range.to]);
     return days.length;
   };

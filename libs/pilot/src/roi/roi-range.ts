@@ -19,7 +19,7 @@ export function resolveRoiRange({ from, to }: Partial<RoiRange>, today: string):
 }
 
 /** Returns every day of the range, in order. */
-export function listDays({ from, to }: RoiRange): string[] {
+export function listDaysOfRange({ from, to }: RoiRange): string[] {
   const days = [from];
   // The loop compares with !== instead of <=, because the day after 9999-12-31 has a five-digit year and would compare
   // as smaller.

@@ -13,19 +13,19 @@ export function writeSessionHeadline({ claims, durationMs, stopReason }: Session
   const time = durationMs === null ? '' : ` in ${formatDurationInWords(durationMs)}`;
   const outcomes = [
     eobUploaded && `${formatCountWithNoun(eobUploaded, 'EOB')} uploaded`,
-    noEobFound && `${groupDigits(noEobFound)} without an EOB`,
-    failed && `${groupDigits(failed)} failed`,
+    noEobFound && `${groupDigitsByThousand(noEobFound)} without an EOB`,
+    failed && `${groupDigitsByThousand(failed)} failed`,
   ].filter(Boolean);
   const outcomeText = outcomes.length ? `: ${outcomes.join(', ')}` : '';
-  const stop = stopReason === null ? '' : `; stopped: ${shortenReason(stopReason)}`;
+  const stop = stopReason === null ? '' : `; stopped: ${shortenStopReason(stopReason)}`;
   return `${all}${time}${outcomeText}${stop}.`;
 }
 
 function formatCountWithNoun(count: number, noun: string): string {
-  return `${groupDigits(count)} ${noun}${count === 1 ? '' : 's'}`;
+  return `${groupDigitsByThousand(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-function groupDigits(count: number): string {
+function groupDigitsByThousand(count: number): string {
   return count.toLocaleString('en-US');
 }
 
@@ -42,7 +42,7 @@ function formatDurationInWords(durationMs: number): string {
 }
 
 /** Shortens a reason and removes its final period, because the sentence ends with one. */
-function shortenReason(reason: string): string {
+function shortenStopReason(reason: string): string {
   const characters = [...reason.replaceAll(/\s+/g, ' ').trim()];
   const short = characters.length > maxReason ? `${characters.slice(0, maxReason).join('')}…` : characters.join('');
   return short.replace(/\.+$/, '');

@@ -32,7 +32,7 @@ export function findEnvelope(body: unknown): Envelope | null {
 }
 
 /** Describes a body by key names and counts, without any of its values. */
-export function describeShape(body: unknown): SummaryShape {
+export function describeBodyShape(body: unknown): SummaryShape {
   const envelope = findEnvelope(body);
   const content = isJsonObject(envelope?.content) ? envelope.content : {};
   return {

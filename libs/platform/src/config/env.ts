@@ -58,7 +58,7 @@ export function loadConfig<T extends object>(type: new () => T, env: Environment
   const faults: string[] = [];
   for (const variable of listVariables(type)) {
     try {
-      const value = readVariable(variable, env);
+      const value = readEnvVariable(variable, env);
       config[variable.property] = value;
       if (value !== undefined) faults.push(...(variable.options.check?.(value) ?? []));
     } catch (error) {
@@ -99,7 +99,7 @@ export function listVariables(type: new () => object): Variable[] {
 }
 
 export function EnvText(name: string, options: VariableOptions<string> & { pattern?: RegExp }) {
-  return declareVariable(name, 'text', options, (text) => {
+  return declareEnvVariable(name, 'text', options, (text) => {
     if (options.pattern && !options.pattern.test(text)) throw new Error(`${name} must match ${options.pattern.source}`);
     return text;
   });
@@ -107,7 +107,7 @@ export function EnvText(name: string, options: VariableOptions<string> & { patte
 
 export function EnvInt(name: string, options: VariableOptions<number> & { min?: number; max?: number }) {
   const { min = 0, max = Number.MAX_SAFE_INTEGER } = options;
-  return declareVariable(name, 'integer', options, (text) => {
+  return declareEnvVariable(name, 'integer', options, (text) => {
     const value = Number(text);
     if (!/^-?\d+$/.test(text) || value < min || value > max) {
       throw new Error(`${name} must be an integer from ${min} to ${max}, not "${text}"`);
@@ -117,14 +117,14 @@ export function EnvInt(name: string, options: VariableOptions<number> & { min?: 
 }
 
 export function EnvFlag(name: string, options: VariableOptions<boolean>) {
-  return declareVariable(name, 'true or false', options, (text) => {
+  return declareEnvVariable(name, 'true or false', options, (text) => {
     if (!['true', 'false'].includes(text)) throw new Error(`${name} must be true or false, not "${text}"`);
     return text === 'true';
   });
 }
 
 export function EnvUrl(name: string, options: VariableOptions<string> & { protocols: string[] }) {
-  return declareVariable(name, 'URL', options, (text) => {
+  return declareEnvVariable(name, 'URL', options, (text) => {
     if (!URL.canParse(text) || !options.protocols.includes(new URL(text).protocol)) {
       throw new Error(`${name} must be a URL that starts with ${options.protocols.map((p) => `${p}//`).join(' or ')}`);
     }
@@ -134,7 +134,7 @@ export function EnvUrl(name: string, options: VariableOptions<string> & { protoc
 
 /** A comma-separated list. */
 export function EnvList(name: string, options: VariableOptions<string[]>) {
-  return declareVariable(name, 'list', options, (text) =>
+  return declareEnvVariable(name, 'list', options, (text) =>
     text
       .split(',')
       .map((word) => word.trim())
@@ -143,7 +143,7 @@ export function EnvList(name: string, options: VariableOptions<string[]>) {
 }
 
 export function EnvChoice(name: string, choices: readonly string[], options: VariableOptions<string>) {
-  return declareVariable(name, choices.join(' | '), options, (text) => {
+  return declareEnvVariable(name, choices.join(' | '), options, (text) => {
     if (!choices.includes(text)) throw new Error(`${name} must be one of ${choices.join(', ')}, not "${text}"`);
     return text;
   });
@@ -151,7 +151,7 @@ export function EnvChoice(name: string, choices: readonly string[], options: Var
 
 const declared = new Map<unknown, Variable[]>();
 
-function declareVariable(
+function declareEnvVariable(
   name: string,
   type: string,
   options: VariableOptions<never> | VariableOptions<unknown>,
@@ -166,7 +166,7 @@ function declareVariable(
   };
 }
 
-function readVariable({ name, options, parse }: Variable, env: Environment): unknown {
+function readEnvVariable({ name, options, parse }: Variable, env: Environment): unknown {
   const text = readVariableText(name, options, env);
   if (text === undefined || text === '') {
     if (options.default !== undefined) return options.default;

@@ -10,11 +10,11 @@ const requestIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
  */
 type Sample = (traceId: string, parentSampled: boolean | undefined) => boolean;
 
-let shouldSample: Sample = (_, parentSampled) => parentSampled ?? true;
+let shouldSampleByDefault: Sample = (_, parentSampled) => parentSampled ?? true;
 
 /** Sets the sampler. By default every trace is recorded unless its caller decided otherwise. */
 export function setTraceSampler(by: Sample = (_, parentSampled) => parentSampled ?? true): void {
-  shouldSample = by;
+  shouldSampleByDefault = by;
 }
 
 /** Continues a valid W3C traceparent with a new span. Any other value starts a new trace. */
@@ -22,7 +22,7 @@ export function continueTrace(parent: unknown): string {
   const span = takeRandomBytes(8).toString('hex');
   const hasParent = isTraceparent(parent);
   const traceId = hasParent ? getTraceId(parent) : takeRandomBytes(16).toString('hex');
-  return `00-${traceId}-${span}-${shouldSample(traceId, hasParent ? isSampled(parent) : undefined) ? '01' : '00'}`;
+  return `00-${traceId}-${span}-${shouldSampleByDefault(traceId, hasParent ? isSampled(parent) : undefined) ? '01' : '00'}`;
 }
 
 /** Returns a traceparent that is not recorded, for work that belongs to no trace and must not start one. */
@@ -47,7 +47,7 @@ export function isSampled(traceparent: string): boolean {
 }
 
 /** Returns the traceparent of another span of the same trace. */
-export function withSpanId(traceparent: string, spanId: string): string {
+export function replaceSpanId(traceparent: string, spanId: string): string {
   return `${traceparent.slice(0, 36)}${spanId}${traceparent.slice(52)}`;
 }
 

@@ -7,7 +7,7 @@ export function toEtag(revision: string | number): string {
 }
 
 /** Returns a hash of the content as the revision of a resource without a revision number. */
-export function computeRevision(content: unknown): string {
+export function computeContentRevision(content: unknown): string {
   return createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, 22);
 }
 

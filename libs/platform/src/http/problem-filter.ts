@@ -58,7 +58,11 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
     .status(answer.status)
     .headers({ ...(answer.status === 503 ? { 'retry-after': '2' } : {}), ...answer.options.headers })
     .type(answer.options.contentType ?? problemType)
-    .send(JSON.stringify(toProblem(answer, { instance: getRequestPath(request), requestId: findRequestId(request) })));
+    .send(
+      JSON.stringify(
+        toProblemResponse(answer, { instance: getRequestPath(request), requestId: findRequestId(request) }),
+      ),
+    );
 }
 
 /** Returns the path for the log; the route if the path contains a secret. */
@@ -93,7 +97,7 @@ export function answerUnreadableRequest(
   const error =
     unreadable[fault.code] ??
     new AppError('invalid_payload', { detail: `The service cannot read this as an HTTP request: ${fault.message}` });
-  const body = JSON.stringify(toProblem(error, { instance: '', requestId: randomUUID() }));
+  const body = JSON.stringify(toProblemResponse(error, { instance: '', requestId: randomUUID() }));
   const lines = Object.entries({
     ...headers,
     'content-type': problemType,
@@ -110,7 +114,7 @@ interface ProblemOrigin {
   requestId: string | undefined;
 }
 
-function toProblem(error: AppError, { instance, requestId }: ProblemOrigin): Record<string, unknown> {
+function toProblemResponse(error: AppError, { instance, requestId }: ProblemOrigin): Record<string, unknown> {
   const code = toWireCode(error.code);
   return {
     type: `https://muster.dev/errors/${code}`,

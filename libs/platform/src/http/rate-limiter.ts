@@ -47,7 +47,7 @@ export class RateLimiter {
   async countRequest(policy: RatePolicy, subject: string): Promise<RateState> {
     const now = this.clock.now().getTime();
     const key = `${policy.name}:${subject}`;
-    const lease = this.getLease(key, getWindow(policy, now));
+    const lease = this.getLease(key, getRateWindow(policy, now));
     while (lease.left === 0 && lease.taken < policy.limit) {
       lease.asking ??= this.extendLease(lease, key, policy).finally(() => delete lease.asking);
       await lease.asking;
@@ -58,7 +58,7 @@ export class RateLimiter {
   /** Like `countRequest`, but synchronous, because most requests find a lease. Returns null if the lease is used up. */
   countLeasedRequest(policy: RatePolicy, subject: string): RateState | null {
     const now = this.clock.now().getTime();
-    const lease = this.getLease(`${policy.name}:${subject}`, getWindow(policy, now));
+    const lease = this.getLease(`${policy.name}:${subject}`, getRateWindow(policy, now));
     return lease.left > 0 ? this.spendFromLease(lease, policy, now) : null;
   }
 
@@ -103,7 +103,7 @@ export class RateLimiter {
   }
 }
 
-function getWindow({ windowSeconds }: RatePolicy, now: number): number {
+function getRateWindow({ windowSeconds }: RatePolicy, now: number): number {
   return Math.floor(now / (windowSeconds * 1000));
 }
 

@@ -97,7 +97,7 @@ export class Loop {
     // The list of stuck rows is not changed, because an aborted round did not process all rows.
     if (error === null) this.rememberStuckRows(round, beganAt);
     const durationMs = performance.now() - began;
-    this.measureRun(counts, { failed: round.failed, durationMs, outcome: error === null ? 'done' : 'failed' });
+    this.measureRound(counts, { failed: round.failed, durationMs, outcome: error === null ? 'done' : 'failed' });
     await this.recordRun({ beganAt, durationMs, counts, failed: round.failed, error }, did);
   }
 
@@ -113,7 +113,7 @@ export class Loop {
     this.stuck = new Map([...still].slice(0, 50));
   }
 
-  private measureRun(
+  private measureRound(
     counts: Record<string, number>,
     { failed, durationMs, outcome }: { failed: number; durationMs: number; outcome: 'done' | 'failed' },
   ): void {

@@ -12,10 +12,10 @@ export async function startInternalServer(options: {
 }): Promise<{ port: number; close(): Promise<void> }> {
   const { readiness, metrics } = options;
   const answers: Record<string, () => Promise<{ status: number; type: string; body: string }>> = {
-    '/livez': async () => jsonResponse(200, { status: 'ok' }),
+    '/livez': async () => createJsonResponse(200, { status: 'ok' }),
     '/readyz': async () => {
       const { ready, checks } = await readiness.checkReadiness();
-      return jsonResponse(ready ? 200 : 503, {
+      return createJsonResponse(ready ? 200 : 503, {
         status: ready ? 'ok' : 'not ready',
         draining: readiness.isDraining,
         checks,
@@ -29,8 +29,8 @@ export async function startInternalServer(options: {
   };
   const server = createServer((request, response) => {
     const answer = answers[(request.url ?? '').split('?')[0]!];
-    void (answer ? answer() : Promise.resolve(jsonResponse(404, { status: 'not found' })))
-      .catch((error: Error) => jsonResponse(500, { status: error.message }))
+    void (answer ? answer() : Promise.resolve(createJsonResponse(404, { status: 'not found' })))
+      .catch((error: Error) => createJsonResponse(500, { status: error.message }))
       .then(({ status, type, body }) => response.writeHead(status, { 'content-type': type }).end(body));
   });
   await listenOnPort(server, options.port, options.host);
@@ -44,7 +44,7 @@ export async function startInternalServer(options: {
   };
 }
 
-function jsonResponse(status: number, body: object) {
+function createJsonResponse(status: number, body: object) {
   return { status, type: 'application/json', body: JSON.stringify(body) };
 }
 

@@ -46,7 +46,7 @@ export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutd
       const [completed, failed, done, undone] = await finishWithin(patienceMs, requests, () => {
         throw new Error('Redis does not answer');
       });
-      return computeRate(completed, failed, Date.now(), { completed: done, failed: undone });
+      return computeQueueRate(completed, failed, Date.now(), { completed: done, failed: undone });
     } catch {
       return null;
     }
@@ -110,7 +110,7 @@ export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutd
  * total, the total before the minute of the last message, and the counts of the minutes before that.
  * `readHandedOffCounts` has counts by minute, the current minute first.
  */
-export function computeRate(
+export function computeQueueRate(
   completed: Metrics,
   failed: Metrics,
   now: number,

@@ -89,7 +89,7 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
     for (const client of this.open) {
       const betweenAttempts = client.status === 'reconnecting';
       client.disconnect();
-      if (betweenAttempts) emitEnd(client);
+      if (betweenAttempts) emitEndOfClient(client);
     }
   }
 
@@ -123,7 +123,7 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
  * Ends a client that waits for its next connection attempt. Such a client has no connection to close, and ioredis does
  * not report its end. Without this, queued commands and workers that wait for the `end` event would wait forever.
  */
-function emitEnd(client: Redis): void {
+function emitEndOfClient(client: Redis): void {
   const internals = client as unknown as { flushQueue(error: Error): void };
   client.status = 'end';
   internals.flushQueue(new Error('Connection is closed.'));

@@ -124,7 +124,7 @@ function toReadableSpan(span: EndedSpan, resource: ReadableSpan['resource']): Re
     endTime: toHrTime(Math.max(startMs, endMs)),
     duration: toHrTime(Math.max(0, endMs - startMs)),
     status: error === undefined ? unset : { code: statuses.error, message: error },
-    attributes: limitAttributes(span.attributes, error),
+    attributes: limitSpanAttributes(span.attributes, error),
     links: linked ? [{ context: toSpanContext(linked) }] : none,
     events: none,
     ended: true,
@@ -144,7 +144,7 @@ function toSpanContext(traceparent: string): SpanContext {
   };
 }
 
-function limitAttributes(attributes: SpanAttributes, error: string | undefined): Attributes {
+function limitSpanAttributes(attributes: SpanAttributes, error: string | undefined): Attributes {
   const bounded: Attributes = {};
   for (const name in attributes) {
     const value = attributes[name];

@@ -58,7 +58,7 @@ export async function backfillMetrics(
     ...model,
     computedAt: tx.now,
   };
-  await insertMetric(tx, metric);
+  await insertBillingMetric(tx, metric);
   audit(tx, caller, {
     organizationId,
     action: 'client_pricing.backfill',
@@ -90,7 +90,7 @@ async function lockJobAndGetOrganization(tx: Transaction, caller: Principal, job
   return job.organizationId;
 }
 
-async function insertMetric(tx: Transaction, metric: BillingMetricEntity): Promise<void> {
+async function insertBillingMetric(tx: Transaction, metric: BillingMetricEntity): Promise<void> {
   await tx.execute(
     `INSERT INTO billing_metric (id, organization_id, job_id, source, npi_count, total_claims, total_steps_before_dedup,
        duplicates_removed, claims_per_npi, charge_micros, pricing_type, block_size, price_micros, minimum_micros,

@@ -44,20 +44,20 @@ export interface RunCost {
 /** Computes the cost of a run and its components. Each component is rounded once, and the total is their sum. */
 export function computeRunCost({ usages, runMs, computeMicrosPerHour, reportedMicros }: CostFacts): RunCost {
   const ai = createAiComponents(usages);
-  const compute = runMs === null ? [] : [computeComponent(runMs, computeMicrosPerHour)];
-  const computed = sumComponents([...ai, ...compute]);
+  const compute = runMs === null ? [] : [computeMachineComponent(runMs, computeMicrosPerHour)];
+  const computed = sumCostComponents([...ai, ...compute]);
   const beyond = BigInt(reportedMicros ?? 0) - computed;
   const reported: CostComponent[] = beyond > 0n ? [createReportedComponent('reported', beyond)] : [];
   return {
     components: [...ai, ...compute, ...reported],
-    aiMicros: sumComponents(ai),
-    computeMicros: sumComponents(compute),
-    reportedMicros: sumComponents(reported),
-    totalMicros: sumComponents([...ai, ...compute, ...reported]),
+    aiMicros: sumCostComponents(ai),
+    computeMicros: sumCostComponents(compute),
+    reportedMicros: sumCostComponents(reported),
+    totalMicros: sumCostComponents([...ai, ...compute, ...reported]),
   };
 }
 
-const sumComponents = (components: CostComponent[]) => sumMoney(components.map(({ amountMicros }) => amountMicros));
+const sumCostComponents = (components: CostComponent[]) => sumMoney(components.map(({ amountMicros }) => amountMicros));
 
 const msPerHour = 3_600_000n;
 const tokensPerPrice = 1_000_000n;
@@ -65,7 +65,7 @@ const tokensPerPrice = 1_000_000n;
 const maxModels = 200;
 const others = '(others)';
 
-function computeComponent(runMs: number, microsPerHour: MicroUsd): CostComponent {
+function computeMachineComponent(runMs: number, microsPerHour: MicroUsd): CostComponent {
   const ms = BigInt(runMs);
   return {
     kind: 'compute',

@@ -30,7 +30,7 @@ export async function listCosts(
   { query, now }: { query: CostsQuery; now: Date },
 ): Promise<CostsOfRuns> {
   const { groupBy = 'day' } = query;
-  const period = completePeriod(query, { now, timezone: await readTimezone(database, organizationId) });
+  const period = completePeriod(query, { now, timezone: await readOrganizationTimezone(database, organizationId) });
   const rows = await readCostGroups(database, { organizationId, groupBy, period });
   return {
     ...period,
@@ -48,7 +48,7 @@ export async function listCosts(
   };
 }
 
-async function readTimezone(database: Database, organizationId: string): Promise<string> {
+async function readOrganizationTimezone(database: Database, organizationId: string): Promise<string> {
   const [settings] = await database.query<Pick<OrganizationSettingsEntity, 'timezone'>>(
     { organizationId },
     'SELECT timezone FROM organization_settings WHERE organization_id = $1',

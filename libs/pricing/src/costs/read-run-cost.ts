@@ -31,11 +31,11 @@ export async function readRunCost(database: Database, organizationId: string, jo
     computedAt: first.computedAt?.toISOString() ?? null,
     components: (rows as Partial<Part>[])
       .filter((row): row is Part => typeof row.kind === 'string')
-      .map(presentComponent),
+      .map(presentCostComponent),
   };
 }
 
-function presentComponent(row: Part): CostComponent {
+function presentCostComponent(row: Part): CostComponent {
   const { kind, provider, model, quantity, unit, unitPriceUsd, amountMicros, unpriced } = row;
   return {
     kind,

@@ -35,7 +35,7 @@ export async function requestCostRecompute(
   return { id, fromDay: from, toDay: to, runs: 0, changed: 0, finishedAt: null };
 }
 
-export async function findRecompute(database: Database, organizationId: string, id: string): Promise<RecomputeRow> {
+export async function findCostRecompute(database: Database, organizationId: string, id: string): Promise<RecomputeRow> {
   const [row] = await database.query<RecomputeRow>(
     { organizationId },
     `SELECT id, from_day::text AS from_day, to_day::text AS to_day, runs, changed, finished_at
@@ -64,7 +64,7 @@ export async function recomputeCosts(database: Database, id: string, bookCost: B
     if (jobIds.length === 0) return markRecomputeFinished(database, id);
     for (const jobId of jobIds) {
       if (performance.now() >= until) break;
-      await database.transaction('system', (tx) => recomputeRun(tx, { id, jobId }, bookCost));
+      await database.transaction('system', (tx) => recomputeCostOfRun(tx, { id, jobId }, bookCost));
     }
   }
   await database.transaction('system', (tx) =>
@@ -89,7 +89,7 @@ async function findNextRuns(database: Database, id: string): Promise<string[]> {
   return rows.map(({ jobId }) => jobId);
 }
 
-async function recomputeRun(
+async function recomputeCostOfRun(
   tx: Transaction,
   { id, jobId }: { id: string; jobId: string },
   bookCost: BookCost,

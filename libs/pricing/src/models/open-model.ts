@@ -11,7 +11,7 @@ import type { ModelCaller, ModelParts } from './model-caller';
  * Throws model_not_configured if there is no model.
  */
 export async function openModelForCaller(parts: ModelParts, caller: ModelCaller): Promise<ModelPort> {
-  const model = await findModel(parts, caller);
+  const model = await findModelForCaller(parts, caller);
   if (model) return model;
   throw new AppError('model_not_configured', {
     detail: 'No language model is configured for the service or for the organization. Ask an admin to set one.',
@@ -21,7 +21,7 @@ export async function openModelForCaller(parts: ModelParts, caller: ModelCaller)
 /**
  * Does the same as openModelForCaller, but returns null if neither the organization nor the deployment has a model.
  */
-export async function findModel(parts: ModelParts, caller: ModelCaller): Promise<ModelPort | null> {
+export async function findModelForCaller(parts: ModelParts, caller: ModelCaller): Promise<ModelPort | null> {
   const { database, models, keyRing } = parts;
   const { organizationId } = caller;
   const meter = createCallMeter(parts, caller);

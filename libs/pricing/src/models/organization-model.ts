@@ -2,7 +2,7 @@ import { audit, type Principal, requireExistingSecrets } from '@muster/access';
 import { AppError, invalidFieldError, type PutOrganizationModelBody } from '@muster/contracts';
 import { type Database, acquireAdvisoryLock, type OrganizationModelEntity, type Transaction } from '@muster/database';
 import type { Models } from '@muster/models';
-import { toEtag, OutboundRefused, requireEtagMatch, computeRevision } from '@muster/platform';
+import { toEtag, OutboundRefused, requireEtagMatch, computeContentRevision } from '@muster/platform';
 
 export type OrganizationModelRow = Pick<OrganizationModelEntity, 'baseUrl' | 'name' | 'visionName' | 'apiKeyVaultKey'>;
 
@@ -21,7 +21,7 @@ export async function findOrganizationModel(
 }
 
 export function hashModelRevision({ baseUrl, name, visionName, apiKeyVaultKey }: OrganizationModelRow): string {
-  return computeRevision([baseUrl, name, visionName, apiKeyVaultKey]);
+  return computeContentRevision([baseUrl, name, visionName, apiKeyVaultKey]);
 }
 
 /** Throws invalid_payload if outbound requests to the model's address are not allowed. */

@@ -1,7 +1,7 @@
 import { audit, type Principal } from '@muster/access';
 import type { ModelPrice, ModelPriceInput } from '@muster/contracts';
 import { type Database, acquireAdvisoryLock, type Transaction } from '@muster/database';
-import { toEtag, requireEtagMatch, computeRevision } from '@muster/platform';
+import { toEtag, requireEtagMatch, computeContentRevision } from '@muster/platform';
 import { getPriceIdentity, presentPrice, type PriceRow, toPriceRows, shippedRows } from './price-row';
 
 type Query = <T extends object>(sql: string, values?: unknown[]) => Promise<T[]>;
@@ -91,19 +91,19 @@ async function readDefaultPrices(query: Query): Promise<readonly PriceRow[]> {
     // an empty one.
     `SELECT ${columns} FROM default_price_list l LEFT JOIN default_model_price p ON true`,
   );
-  if (rows.length === 0) return sortPrices(shippedRows);
-  return sortPrices(rows.filter((row): row is PriceRow => typeof row.model === 'string'));
+  if (rows.length === 0) return sortModelPrices(shippedRows);
+  return sortModelPrices(rows.filter((row): row is PriceRow => typeof row.model === 'string'));
 }
 
 const columns = `provider_key, model_key, from_day::text AS from_day, provider, model, input_micros, output_micros`;
 
 function toPriceList(rows: readonly PriceRow[], source: ModelPrice['source']): PriceList {
-  const prices = sortPrices(rows).map((row) => presentPrice(row, source));
-  return { prices, revision: computeRevision(prices) };
+  const prices = sortModelPrices(rows).map((row) => presentPrice(row, source));
+  return { prices, revision: computeContentRevision(prices) };
 }
 
 /** Sorts prices for display by provider, model and day, with names compared case-insensitively. */
-function sortPrices(rows: readonly PriceRow[]): PriceRow[] {
+function sortModelPrices(rows: readonly PriceRow[]): PriceRow[] {
   const sorted = rows.map((row) => ({ row, key: getPriceIdentity(row) })).sort((a, b) => (a.key < b.key ? -1 : 1));
   return sorted.map(({ row }) => row);
 }
@@ -130,10 +130,14 @@ const maxListedPrices = 50;
 
 function describePriceChanges(before: readonly PriceRow[], after: readonly PriceRow[]): Record<string, unknown> {
   const [was, is] = [before, after].map(
-    (rows) => new Map(rows.map((row) => [getPriceIdentity(row), describePrice(row)])),
+    (rows) => new Map(rows.map((row) => [getPriceIdentity(row), describeModelPrice(row)])),
   );
-  const added = after.filter((row) => was!.get(getPriceIdentity(row)) !== describePrice(row)).map(describePrice);
-  const removed = before.filter((row) => is!.get(getPriceIdentity(row)) !== describePrice(row)).map(describePrice);
+  const added = after
+    .filter((row) => was!.get(getPriceIdentity(row)) !== describeModelPrice(row))
+    .map(describeModelPrice);
+  const removed = before
+    .filter((row) => is!.get(getPriceIdentity(row)) !== describeModelPrice(row))
+    .map(describeModelPrice);
   return {
     prices: [before.length, after.length],
     ...(added.length ? { added: added.length, addedPrices: added.slice(0, maxListedPrices) } : {}),
@@ -141,7 +145,7 @@ function describePriceChanges(before: readonly PriceRow[], after: readonly Price
   };
 }
 
-function describePrice(row: PriceRow): string {
+function describeModelPrice(row: PriceRow): string {
   const { provider, model, inputUsdPerMillion, outputUsdPerMillion, from } = presentPrice(row, 'default');
   return `${provider} ${model} from ${from}: ${inputUsdPerMillion} in, ${outputUsdPerMillion} out`;
 }

@@ -41,7 +41,7 @@ function createClosedDecision(reason: string): GateDecision {
   return { canLaunchRuns: false, reason };
 }
 
-export function readLimits(tx: Transaction, organizationId: string, now: Date): Promise<LimitFacts> {
+export function readBillingLimits(tx: Transaction, organizationId: string, now: Date): Promise<LimitFacts> {
   return readLimitFacts<LimitFacts>(
     tx,
     buildLimitStatement(organizationId, { columns: spendingLimitColumnsSql, now, name: 'read_limits' }),

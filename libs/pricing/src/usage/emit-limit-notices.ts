@@ -23,7 +23,7 @@ const nearPercent = 80n;
 const levels = ['near', 'reached'] as const;
 
 /** Returns the use from which the limit is near or reached. */
-export function computeThreshold(max: bigint, level: Level): bigint {
+export function computeLimitThreshold(max: bigint, level: Level): bigint {
   // The threshold is rounded up to a whole number of runs or micro-dollars.
   return level === 'reached' ? max : (max * nearPercent + 99n) / 100n;
 }
@@ -51,11 +51,11 @@ export async function emitLimitNotices(
     used,
   }: { organizationId: string; month: string; limits: Limits; used: UsedOfLimits },
 ): Promise<void> {
-  for (const limit of listLimits(limits)) {
+  for (const limit of listMonthlyLimits(limits)) {
     const use = getUsedAmount(limit, used);
-    const reached = levels.filter((level) => use >= computeThreshold(limit.max, level));
+    const reached = levels.filter((level) => use >= computeLimitThreshold(limit.max, level));
     for (const level of reached) {
-      if (!(await insertNotice(tx, { organizationId, month, level, ...limit }))) continue;
+      if (!(await insertLimitNotice(tx, { organizationId, month, level, ...limit }))) continue;
       emitWebhookEvent(tx, { organizationId, month, level, ...limit }, use);
       // If both levels are reached together, the stream gets only the higher level.
       if (level === reached.at(-1)) emitStreamEvent(tx, { organizationId, level, ...limit });
@@ -76,10 +76,10 @@ export async function emitLimitNoticesAfterBooking(
     runs: Number(before.runs) + concurrentRuns,
     spendMicros: ((BigInt(before.spendMicros) + BigInt(addedMicros)) * concurrentSpendPercent) / 100n,
   };
-  const isPossible = listLimits(limits).some((limit) =>
+  const isPossible = listMonthlyLimits(limits).some((limit) =>
     levels.some(
       (level) =>
-        getUsedAmount(limit, upperBound) >= computeThreshold(limit.max, level) &&
+        getUsedAmount(limit, upperBound) >= computeLimitThreshold(limit.max, level) &&
         !emitted.has(getNoticeKey({ organizationId, month, level, ...limit })),
     ),
   );
@@ -103,7 +103,7 @@ interface Booking {
 const concurrentRuns = 1000;
 const concurrentSpendPercent = 125n;
 
-function listLimits({ monthlyRunLimit, monthlySpendLimitMicros }: Limits): Limit[] {
+function listMonthlyLimits({ monthlyRunLimit, monthlySpendLimitMicros }: Limits): Limit[] {
   return [
     ...(monthlyRunLimit === null ? [] : [{ limit: 'monthlyRunLimit' as const, max: BigInt(monthlyRunLimit) }]),
     ...(monthlySpendLimitMicros === null
@@ -119,7 +119,7 @@ function getUsedAmount({ limit }: Limit, { runs, spendMicros }: UsedOfLimits): b
 type Notice = Limit & { organizationId: string; month: string; level: Level };
 
 /** Inserts the notice. Returns true if no transaction has emitted it before, so that the caller must emit it. */
-async function insertNotice(tx: Transaction, notice: Notice): Promise<boolean> {
+async function insertLimitNotice(tx: Transaction, notice: Notice): Promise<boolean> {
   const key = getNoticeKey(notice);
   if (emitted.has(key)) return false;
   const { organizationId, month, limit, level, max } = notice;
@@ -129,12 +129,12 @@ async function insertNotice(tx: Transaction, notice: Notice): Promise<boolean> {
     [organizationId, month, limit, level, String(max)],
     'limit_notice',
   );
-  if (written > 0) tx.onCommit(() => rememberNotice(key));
-  else rememberNotice(key);
+  if (written > 0) tx.onCommit(() => rememberLimitNotice(key));
+  else rememberLimitNotice(key);
   return written > 0;
 }
 
-function rememberNotice(key: string): void {
+function rememberLimitNotice(key: string): void {
   if (emitted.size >= maxEmitted) emitted.clear();
   emitted.add(key);
 }

@@ -9,7 +9,7 @@ import {
   readGateFacts,
   requireLimitFacts,
 } from './billing-gate';
-import { emitLimitNotices, computeThreshold } from './emit-limit-notices';
+import { emitLimitNotices, computeLimitThreshold } from './emit-limit-notices';
 
 /** Number of runs to launch together, and the maximum cost of each. */
 export interface RequestedRuns {
@@ -173,7 +173,7 @@ function computeLimitDistances(
     spend: microsLeft,
   };
   const distanceToNear = (limit: bigint, ahead: bigint | null): bigint | null => {
-    const distance = ahead === null ? null : ahead - (limit - computeThreshold(limit, 'near'));
+    const distance = ahead === null ? null : ahead - (limit - computeLimitThreshold(limit, 'near'));
     return distance === null || distance <= 0n ? null : distance;
   };
   return [

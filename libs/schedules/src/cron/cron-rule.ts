@@ -88,7 +88,7 @@ const longestMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 function parseCronFields(expression: string): CronRule {
   const parts = splitCronFields(expression);
-  const [minute, hour, day, month, weekday] = fields.map((field, at) => parseField(field, parts[at]!)) as [
+  const [minute, hour, day, month, weekday] = fields.map((field, at) => parseCronField(field, parts[at]!)) as [
     Values,
     Values,
     Values,
@@ -136,7 +136,7 @@ interface Values {
   star: boolean;
 }
 
-function parseField(field: Field, text: string): Values {
+function parseCronField(field: Field, text: string): Values {
   const values = new Set<number>();
   let star = false;
   for (const item of text.split(',')) {

@@ -84,7 +84,7 @@ function findFirstLocalTime(rule: CronRule, from: number, until: number): number
       minuteOfDay = 0;
       continue;
     }
-    const found = matchesDay(rule, date) ? findFirstMinute(rule, minuteOfDay) : null;
+    const found = ruleMatchesDay(rule, date) ? findFirstMinute(rule, minuteOfDay) : null;
     if (found !== null) {
       const local = today * day + found * minute;
       return local < until ? local : null;
@@ -95,7 +95,7 @@ function findFirstLocalTime(rule: CronRule, from: number, until: number): number
   return null;
 }
 
-function matchesDay({ days, weekdays, eitherDay }: CronRule, date: Date): boolean {
+function ruleMatchesDay({ days, weekdays, eitherDay }: CronRule, date: Date): boolean {
   const [ofMonth, ofWeek] = [days.has(date.getUTCDate()), weekdays.has(date.getUTCDay())];
   return eitherDay ? ofMonth || ofWeek : ofMonth && ofWeek;
 }

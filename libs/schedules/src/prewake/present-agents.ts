@@ -10,15 +10,15 @@ export async function presentAgents(
   { rows, now }: { rows: AgentRow[]; now: Date },
 ): Promise<Agent[]> {
   const expected = await findExpectedRuns(database, organizationId, { agentIds: rows.map(({ id }) => id), now });
-  return rows.map((row) => presentAgent(row, expected.get(row.id) ?? null, now));
+  return rows.map((row) => presentAgentWithRun(row, expected.get(row.id) ?? null, now));
 }
 
 /** Presents an agent within the transaction that changed it. */
 export async function presentChangedAgent(tx: Transaction, row: AgentRow, now: Date): Promise<Agent> {
-  return presentAgent(row, await findNextExpectedRun(tx, row.id, now), now);
+  return presentAgentWithRun(row, await findNextExpectedRun(tx, row.id, now), now);
 }
 
-function presentAgent(row: AgentRow, expected: ExpectedRun | null, now: Date): Agent {
+function presentAgentWithRun(row: AgentRow, expected: ExpectedRun | null, now: Date): Agent {
   const { why, reason, stopAt } = explainAgent(row, expected, now);
   return {
     id: row.id,

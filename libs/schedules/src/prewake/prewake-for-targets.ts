@@ -90,9 +90,15 @@ async function prewakeForTarget(
   const reserved = await tx.query<Reserved>(named, [organizationId, now], 'reserved_agents');
   const runs = rows
     .filter((row) => decideScheduledRun(toScheduleGuardFacts(row, { force: false }), row.nextRunAt).launch)
-    .map((row) => ({ id: row.id, labels: row.targetLabels, at: row.nextRunAt, hasWake: isPrewoken(row), row }));
+    .map((row) => ({
+      id: row.id,
+      labels: row.targetLabels,
+      at: row.nextRunAt,
+      hasWake: isPrewokenForNextRun(row),
+      row,
+    }));
   const run = runs.find((each) => each.id === id)?.row;
-  if (!run?.prewake || !run.autoWake || isPrewoken(run)) return null;
+  if (!run?.prewake || !run.autoWake || isPrewokenForNextRun(run)) return null;
   const wakes = await decideWakesForRuns(tx, organizationId, { runs, reserved, now });
   const wake = wakes.find(({ runId }) => runId === id);
   if (!wake || run.nextRunAt.getTime() - now.getTime() > computePrewakeLeadMs(wake.bootMs)) return null;
@@ -110,6 +116,6 @@ async function prewakeForTarget(
   return 'woken';
 }
 
-function isPrewoken({ prewokenFor, nextRunAt }: Pick<Upcoming, 'prewokenFor' | 'nextRunAt'>): boolean {
+function isPrewokenForNextRun({ prewokenFor, nextRunAt }: Pick<Upcoming, 'prewokenFor' | 'nextRunAt'>): boolean {
   return prewokenFor?.getTime() === nextRunAt.getTime();
 }

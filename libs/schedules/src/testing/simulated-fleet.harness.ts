@@ -1,23 +1,9 @@
-import {
-  decideIdleStop,
-  describeSilence,
-  decideWakeStep,
-  addIdleGap,
-  runEnded,
-  getWakeDelayMs,
-} from '@muster/machines';
+import { decideIdleStop, explainSilence, decideWakeStep, addIdleGap, runEnded, getWakeDelayMs } from '@muster/machines';
 import type { IdleStopPolicy } from '@muster/contracts';
 import { decideStaleJob, decideJobStart, computeRetryDelayMs } from '@muster/jobs';
 import { createSeededRandom } from '@muster/testing';
 import { simulateBootDuration, recordBootDuration } from './simulated-boots.harness';
-import {
-  takeDueRuns,
-  removeSchedules,
-  toExpectedRun,
-  shouldPrewake,
-  getEarliestWakeTime,
-  createSchedules,
-} from './simulated-schedules.harness';
+import { dueRuns, endSchedules, toExpected, isPrewoken, nearestRun, newSchedules } from './simulated-schedules.harness';
 import { endIdleTime, addStepToFigures, recordJobStart } from './simulated-waits.harness';
 import {
   toDateOrNull,
@@ -25,7 +11,7 @@ import {
   hour,
   drawRandomLaunches,
   minute,
-  drawRandomTimes,
+  drawTimes,
   changeAgentStatus,
   createAgent,
   createEmptyFigures,
@@ -60,14 +46,11 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
   const random = createSeededRandom(seed);
   const between = (low: number, high: number) => low + random() * (high - low);
   const figures = createEmptyFigures();
-  const fleet = Array.from({ length: count }, (_, index) => createAgent(createSchedules(index, random), random));
+  const fleet = Array.from({ length: count }, (_, index) => createAgent(newSchedules(index, random), random));
   const end = days * day;
   const arrivals = drawRandomLaunches(fleet.length, end, random);
-  const outages = drawRandomTimes(end, days * 3, random).map((at) => ({
-    at,
-    until: at + between(5 * second, 3 * minute),
-  }));
-  const jumps = drawRandomTimes(end, days * 2, random).map((at) => ({ at, by: between(-20 * minute, 20 * minute) }));
+  const outages = drawTimes(end, days * 3, random).map((at) => ({ at, until: at + between(5 * second, 3 * minute) }));
+  const jumps = drawTimes(end, days * 2, random).map((at) => ({ at, by: between(-20 * minute, 20 * minute) }));
   figures.restarts = outages.length;
   let [offset, nextArrival, nextJump, nextOutage] = [0, 0, 0, 0];
 
@@ -93,10 +76,10 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
       launchRun(fleet[agent % count]!, { now, clock, at, dueAt: null });
       nextArrival += 1;
     }
-    if (now === end) fleet.forEach(removeSchedules);
+    if (now === end) fleet.forEach(endSchedules);
     for (const agent of fleet) {
       const isOff = agent.status === 'stopped' && agent.power === 'off' && agent.queue.length === 0 && !agent.enqueued;
-      if (isOff && clock < getEarliestWakeTime(agent)) continue;
+      if (isOff && clock < nearestRun(agent)) continue;
       simulateMachine(agent, now, clock, up);
       if (up) simulateService(agent, now, clock);
       addStepToFigures(figures, agent, { now, clock, up });
@@ -189,9 +172,8 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
   /** Simulates the service's loops and messages for one agent. */
   function simulateService(agent: Agent, now: number, clock: number): void {
     if (now % watchTickMs === 0) failAgentIfSilent(agent, clock);
-    for (const dueAt of takeDueRuns(agent, clock))
-      launchRun(agent, { now, clock, at: Math.round(dueAt / minute), dueAt });
-    if (!agent.wake && shouldPrewake(agent, clock)) startWakeOfAgent(agent, now, clock);
+    for (const dueAt of dueRuns(agent, clock)) launchRun(agent, { now, clock, at: Math.round(dueAt / minute), dueAt });
+    if (!agent.wake && isPrewoken(agent, clock)) startWakeOfAgent(agent, now, clock);
     continueWakeOfAgent(agent, now, clock);
     continueStopOfAgent(agent, now, clock);
     const waits = agent.queue.some(({ notBefore }) => notBefore <= clock) && !agent.current;
@@ -204,7 +186,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
   function failAgentIfSilent(agent: Agent, clock: number): void {
     const { status } = agent;
     const facts = { status, lastSeen: toDateOrNull(agent.lastSeen), statusSince: new Date(agent.statusSince) };
-    if (describeSilence(facts, new Date(clock), offlineAfterMs)) changeAgentStatus(agent, 'offline', clock);
+    if (explainSilence(facts, new Date(clock), offlineAfterMs)) changeAgentStatus(agent, 'offline', clock);
   }
 
   function startNextRun(agent: Agent, now: number, clock: number): void {
@@ -297,7 +279,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
         idleStopPolicy: policy,
         prewake: true,
         bootMs: agent.bootMs,
-        expected: toExpectedRun(agent),
+        expected: toExpected(agent),
         gaps: agent.gaps,
         lastActivity: agent.afterRun ? runEnded : null,
         autopilotSessionId: null,

@@ -137,7 +137,7 @@ export function drawRandomLaunches(agents: number, end: number, random: () => nu
   return all.filter(({ at }) => at < end).sort((one, other) => one.at - other.at);
 }
 
-export function drawRandomTimes(end: number, count: number, random: () => number): number[] {
+export function drawTimes(end: number, count: number, random: () => number): number[] {
   return Array.from({ length: Math.round(count) }, () => random() * end).sort((one, other) => one - other);
 }
 

@@ -12,7 +12,7 @@ const longestLeadMs = 10 * minute;
  * Returns typical schedules of dental practices: claims by night and by day, some every few hours, on weekdays or every
  * day.
  */
-export function createSchedules(index: number, random: () => number): SimulatedSchedule[] {
+export function newSchedules(index: number, random: () => number): SimulatedSchedule[] {
   const pickNumber = (count: number) => Math.floor(random() * count);
   const dailyCron = () => `${pickNumber(60)} ${pickNumber(24)} * * *`;
   const expressions =
@@ -31,11 +31,11 @@ export function createSchedules(index: number, random: () => number): SimulatedS
 }
 
 /** Returns the time from which the machine may have to be woken. */
-export function getEarliestWakeTime({ nextRunAt }: SimulatedAgent): number {
+export function nearestRun({ nextRunAt }: SimulatedAgent): number {
   return nextRunAt - longestLeadMs;
 }
 
-export function toExpectedRun({ nextRunAt }: SimulatedAgent): Omit<ExpectedRun, 'agentId'> | null {
+export function toExpected({ nextRunAt }: SimulatedAgent): Omit<ExpectedRun, 'agentId'> | null {
   return nextRunAt === Infinity ? null : { at: new Date(nextRunAt), name: 'a schedule' };
 }
 
@@ -45,12 +45,12 @@ export function isKeptOnForRun({ nextRunAt, bootMs }: SimulatedAgent, clock: num
   return leftMs <= longestLeadMs && leftMs <= computePrewakeLeadMs(bootMs);
 }
 
-export function removeSchedules(agent: SimulatedAgent): void {
+export function endSchedules(agent: SimulatedAgent): void {
   Object.assign(agent, { schedules: [], nextRunAt: Infinity });
 }
 
 /** Returns the scheduled times for which a run is launched now. */
-export function takeDueRuns(agent: SimulatedAgent, clock: number): number[] {
+export function dueRuns(agent: SimulatedAgent, clock: number): number[] {
   if (agent.nextRunAt > clock) return [];
   const now = new Date(clock);
   const runs = agent.schedules.flatMap((schedule) => {
@@ -66,9 +66,9 @@ export function takeDueRuns(agent: SimulatedAgent, clock: number): number[] {
 }
 
 /** Decides whether the machine is woken ahead of a run, and marks the schedules that it is woken for. */
-export function shouldPrewake(agent: SimulatedAgent, clock: number): boolean {
+export function isPrewoken(agent: SimulatedAgent, clock: number): boolean {
   const { status, schedules, bootMs, failedWakes, lastFailureAt } = agent;
-  if (getEarliestWakeTime(agent) > clock) return false;
+  if (nearestRun(agent) > clock) return false;
   if (status !== 'stopped' && status !== 'offline' && status !== 'stopping') return false;
   const now = new Date(clock);
   const wakeRestsUntil = failedWakes > 0 ? new Date(lastFailureAt + getWakeDelayMs(failedWakes)) : null;

@@ -88,7 +88,7 @@ async function processSchedule(
   const scope = { organizationId: due.organizationId };
   if (request.dryRun) {
     const schedule = await findSchedule(database, due.organizationId, due.id);
-    return database.transaction(scope, (tx) => previewSchedule(tx, schedule, request, report));
+    return database.transaction(scope, (tx) => previewTickOfSchedule(tx, schedule, request, report));
   }
   try {
     for (let more = true, first = true; more; first = false) {
@@ -102,7 +102,7 @@ async function processSchedule(
       more = step.more;
     }
   } catch (error) {
-    report(await recordFailure(database, due, request.now, error as Error));
+    report(await recordFailedRun(database, due, request.now, error as Error));
   }
 }
 
@@ -151,7 +151,7 @@ function createMisfireOutcome(dropped: Date[]): Outcome {
 }
 
 /** Reports what a tick would do, run by run, as if each launched run stayed open. */
-async function previewSchedule(
+async function previewTickOfSchedule(
   tx: Transaction,
   schedule: ScheduleRow,
   { now, missedUntil }: Tick,
@@ -183,7 +183,7 @@ async function previewSchedule(
  * Records a failed run, so that the schedule continues with its next time. If the database caused the failure, nothing
  * is recorded and the run is still due.
  */
-async function recordFailure(
+async function recordFailedRun(
   database: Database,
   { id, organizationId }: Pick<Due, 'id' | 'organizationId'>,
   now: Date,

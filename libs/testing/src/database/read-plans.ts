@@ -52,7 +52,7 @@ export async function readPlans(databaseUrl: string, work: () => Promise<unknown
   try {
     const plans: ReadPlan[] = [];
     for (const statements of batches) {
-      const settings = statements.filter(isSetting);
+      const settings = statements.filter(isSettingStatement);
       for (const statement of statements) {
         if (!/^\s*(SELECT|WITH)\b/.test(statement.text) || statement.name?.startsWith('muster_')) continue;
         plans.push(await explainStatement(client, settings, statement));
@@ -65,7 +65,7 @@ export async function readPlans(databaseUrl: string, work: () => Promise<unknown
 }
 
 /** Whether the statement sets the scope of the following statements, or how they are planned. */
-function isSetting({ text }: Statement): boolean {
+function isSettingStatement({ text }: Statement): boolean {
   return text.startsWith('SELECT set_config(');
 }
 

@@ -17,7 +17,7 @@ export class BrowserDriver {
     socket.on('data', (piece: Buffer) => {
       rest = Buffer.concat([rest, piece]);
       for (;;) {
-        const frame = decodeFrame(rest);
+        const frame = decodeWebSocketFrame(rest);
         if (!frame) return;
         rest = rest.subarray(frame.end);
         message.push(frame.content);
@@ -56,7 +56,7 @@ export class BrowserDriver {
         resolve(answer);
       });
     });
-    this.socket.write(encodeFrame(JSON.stringify({ id, method, params, sessionId: this.session })));
+    this.socket.write(encodeWebSocketFrame(JSON.stringify({ id, method, params, sessionId: this.session })));
     const { result, error } = await answered;
     if (error) throw new Error(`${method}: ${error.message}`);
     return result;
@@ -120,7 +120,7 @@ export class BrowserDriver {
   }
 }
 
-function encodeFrame(text: string): Buffer {
+function encodeWebSocketFrame(text: string): Buffer {
   const content = Buffer.from(text);
   const mask = randomBytes(4);
   const head = Buffer.alloc(10);
@@ -130,7 +130,7 @@ function encodeFrame(text: string): Buffer {
   return Buffer.concat([head, mask, content.map((byte, at) => byte ^ mask[at % 4]!)]);
 }
 
-function decodeFrame(bytes: Buffer): { isLast: boolean; content: Buffer; end: number } | null {
+function decodeWebSocketFrame(bytes: Buffer): { isLast: boolean; content: Buffer; end: number } | null {
   if (bytes.length < 10 && (bytes.length < 2 || bytes.length < 2 + ({ 126: 2, 127: 8 }[bytes[1]!] ?? 0))) return null;
   const short = bytes[1]!;
   const from = short < 126 ? 2 : short === 126 ? 4 : 10;

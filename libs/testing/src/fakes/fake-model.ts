@@ -106,11 +106,12 @@ export class FakeModel {
     });
     const [, key] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
     if (key === undefined || !this.keys.has(key)) {
-      return sendError(response, 401, { message: 'Incorrect API key provided', code: 'invalid_api_key' });
+      return sendErrorResponse(response, 401, { message: 'Incorrect API key provided', code: 'invalid_api_key' });
     }
     const faults = checkModelCall(call, this);
     this.faults.push(...faults);
-    if (faults.length) return sendError(response, 400, { message: faults.join('; '), code: 'invalid_request_error' });
+    if (faults.length)
+      return sendErrorResponse(response, 400, { message: faults.join('; '), code: 'invalid_request_error' });
     const script = await this.chooseScriptedResponse(call);
     await sendScriptedResponse(call, typeof script === 'string' ? { content: script } : script, response);
   }
@@ -127,7 +128,7 @@ export class FakeModel {
   }
 }
 
-function sendError(
+function sendErrorResponse(
   response: ServerResponse,
   status: number,
   error: object,
@@ -141,7 +142,7 @@ async function sendScriptedResponse(call: FakeModelCall, script: ModelScript, re
   const { status, headers, raw, contentType = 'application/json', slowMs = 0 } = script;
   if (script.hang && !(call.stream && script.cutAfter !== undefined)) return;
   if (status !== undefined && status >= 300) {
-    return sendError(
+    return sendErrorResponse(
       response,
       status,
       { message: 'no', code: status === 429 ? 'rate_limit_exceeded' : 'server_error' },
@@ -152,9 +153,9 @@ async function sendScriptedResponse(call: FakeModelCall, script: ModelScript, re
     response.writeHead(status ?? 200, { 'content-type': contentType, ...headers });
     return void response.end(raw);
   }
-  if (call.stream) return streamAnswer(call, script, response);
+  if (call.stream) return streamModelAnswer(call, script, response);
   await waitIfPositive(slowMs);
-  const { text, toolCalls, usage } = composeAnswer(call, script);
+  const { text, toolCalls, usage } = composeModelAnswer(call, script);
   const message = {
     role: 'assistant',
     content: toolCalls.length && text === '' ? null : text,
@@ -171,8 +172,8 @@ async function sendScriptedResponse(call: FakeModelCall, script: ModelScript, re
   );
 }
 
-async function streamAnswer(call: FakeModelCall, script: ModelScript, response: ServerResponse): Promise<void> {
-  const { text, toolCalls, usage } = composeAnswer(call, script);
+async function streamModelAnswer(call: FakeModelCall, script: ModelScript, response: ServerResponse): Promise<void> {
+  const { text, toolCalls, usage } = composeModelAnswer(call, script);
   const { slowMs = 0, cutAfter = Infinity, hang, refusal } = script;
   const deltas: object[] = [{ role: 'assistant', content: '' }];
   for (const piece of text.match(/\s*\S+\s*/g) ?? []) deltas.push({ content: piece });
@@ -214,7 +215,7 @@ async function closeAfterWrite(response: ServerResponse): Promise<void> {
   response.destroy();
 }
 
-function composeAnswer(call: FakeModelCall, { content, json, toolCalls = [], refusal, usage }: ModelScript) {
+function composeModelAnswer(call: FakeModelCall, { content, json, toolCalls = [], refusal, usage }: ModelScript) {
   const text = json === undefined ? (content ?? '') : JSON.stringify(json);
   const calls = toolCalls.map(({ name, arguments: args, id }, at) => ({
     ...{ id: id ?? `call_${call.number}_${at}`, type: 'function' as const },

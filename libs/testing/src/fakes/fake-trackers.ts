@@ -103,7 +103,11 @@ export class FakeTrackers {
     this.calls.push(call);
     const mishap = await this.mishap(call);
     if (mishap === 'lost before') return void request.socket.destroy();
-    const { status, body, headers: more } = typeof mishap === 'object' ? toAnswered(mishap) : this.applyRequest(call);
+    const {
+      status,
+      body,
+      headers: more,
+    } = typeof mishap === 'object' ? toTrackerAnswer(mishap) : this.applyRequest(call);
     if (mishap === 'lost after') return void request.socket.destroy();
     const limit = { 'x-ratelimit-limit': '5000', 'x-ratelimit-remaining': String(5000 - (this.calls.length % 4000)) };
     const reset = { 'x-ratelimit-reset': String(Math.ceil(Date.now() / 1000) + 60) };
@@ -127,6 +131,6 @@ export class FakeTrackers {
   }
 }
 
-function toAnswered({ status, body = { message: 'no' }, headers = {} }: Exclude<Mishap, string | undefined>) {
+function toTrackerAnswer({ status, body = { message: 'no' }, headers = {} }: Exclude<Mishap, string | undefined>) {
   return createAnswer(status, body, headers);
 }

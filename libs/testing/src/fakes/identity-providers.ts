@@ -33,7 +33,7 @@ class ReplaceableServer {
   }
 }
 
-function createKey(kid: string) {
+function createSigningKey(kid: string) {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const use = { kid, use: 'sig', alg: 'RS256' };
   return {
@@ -77,7 +77,7 @@ export class RealProvider {
     const { warn } = console;
     console.warn = () => undefined;
     const { Provider } = await import('oidc-provider');
-    const provider = new Provider(this.issuer, this.configure());
+    const provider = new Provider(this.issuer, this.buildProviderConfiguration());
     console.warn = warn;
     /* eslint-enable no-console */
     const handle = provider.callback();
@@ -88,10 +88,10 @@ export class RealProvider {
     };
   }
 
-  private configure(): Configuration {
+  private buildProviderConfiguration(): Configuration {
     return {
       clients: [{ client_id: ssoClient.id, client_secret: ssoClient.secret, redirect_uris: [this.redirectUri] }],
-      jwks: { keys: [createKey(randomUUID()).jwk] },
+      jwks: { keys: [createSigningKey(randomUUID()).jwk] },
       cookies: { keys: ['key of the cookies'] },
       scopes: ['openid', 'email', 'profile', 'groups'],
       claims: { email: ['email', 'email_verified'], groups: ['groups'], profile: ['name'] },
@@ -123,7 +123,7 @@ type TokenParts = { header: Record<string, unknown>; claims: Record<string, unkn
 
 /** A provider that speaks the protocol, but makes whatever token the test wants. */
 export class HostileProvider {
-  readonly key = createKey('honest');
+  readonly key = createSigningKey('honest');
   keys: object[] = [this.key.publicJwk];
   keyReads = 0;
   tokenRequests: TokenRequest[] = [];

@@ -79,12 +79,12 @@ export function checkModelCall(call: FakeModelCall, { models, visionName, secret
     'stream_options is only allowed, and then required, in a streamed call',
   );
   if (stream) reportUnless(body.stream_options?.include_usage === true, 'a streamed call does not request its usage');
-  faults.push(...checkMessages(body.messages), ...checkTools(body.tools), ...checkFormat(body.response_format));
+  faults.push(...checkModelMessages(body.messages), ...checkToolDefinitions(body.tools), ...checkResponseFormat(body.response_format));
   for (const secret of secrets) reportUnless(!call.text.includes(secret), 'the request contains a secret');
   return faults;
 }
 
-function checkMessages(messages: unknown): string[] {
+function checkModelMessages(messages: unknown): string[] {
   if (!Array.isArray(messages) || messages.length === 0) return ['no messages'];
   const faults: string[] = [];
   let wanted = new Set<string>();
@@ -123,7 +123,7 @@ function checkMessages(messages: unknown): string[] {
   return faults;
 }
 
-function checkTools(tools: unknown): string[] {
+function checkToolDefinitions(tools: unknown): string[] {
   if (tools === undefined) return [];
   if (!Array.isArray(tools) || tools.length === 0) return ['tools is not a list'];
   return (tools as any[]).flatMap(({ type, function: tool }, at) => {
@@ -136,17 +136,17 @@ function checkTools(tools: unknown): string[] {
   });
 }
 
-function checkFormat(format: any): string[] {
+function checkResponseFormat(format: any): string[] {
   if (format === undefined) return [];
   const { name, strict, schema } = format.json_schema ?? {};
   if (format.type !== 'json_schema' || !/^\w{1,64}$/.test(name ?? '') || strict !== true) {
     return ['response_format is not a strict JSON schema'];
   }
-  return checkSchema(schema, 'schema');
+  return checkStrictSchema(schema, 'schema');
 }
 
 /** A strict schema requires all of its keys and allows no others. */
-function checkSchema(schema: any, at: string): string[] {
+function checkStrictSchema(schema: any, at: string): string[] {
   if (typeof schema !== 'object' || schema === null) return [`${at} is not a schema`];
   const faults: string[] = [];
   if (schema.properties) {
@@ -154,9 +154,9 @@ function checkSchema(schema: any, at: string): string[] {
     const required = [...(schema.required ?? [])].sort();
     if (JSON.stringify(keys) !== JSON.stringify(required)) faults.push(`${at} does not require all its keys`);
     if (schema.additionalProperties !== false) faults.push(`${at} allows other keys`);
-    for (const key of keys) faults.push(...checkSchema(schema.properties[key], `${at}.${key}`));
+    for (const key of keys) faults.push(...checkStrictSchema(schema.properties[key], `${at}.${key}`));
   }
-  if (schema.items) faults.push(...checkSchema(schema.items, `${at}.items`));
-  for (const other of schema.anyOf ?? []) faults.push(...checkSchema(other, `${at}.anyOf`));
+  if (schema.items) faults.push(...checkStrictSchema(schema.items, `${at}.items`));
+  for (const other of schema.anyOf ?? []) faults.push(...checkStrictSchema(other, `${at}.anyOf`));
   return faults;
 }

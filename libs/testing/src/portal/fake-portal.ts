@@ -55,11 +55,11 @@ export class FakePortal implements Portal {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${getPort(this.server)}`;
+    return `http://127.0.0.1:${getServerPort(this.server)}`;
   }
 
   get elsewhere(): string {
-    return `http://127.0.0.1:${getPort(this.other)}`;
+    return `http://127.0.0.1:${getServerPort(this.other)}`;
   }
 
   /** Returns how often a claim was submitted. */
@@ -76,7 +76,7 @@ export class FakePortal implements Portal {
 
   private async answerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname: path, searchParams } = new URL(request.url!, this.url);
-    const form = request.method === 'POST' ? await readForm(request) : {};
+    const form = request.method === 'POST' ? await readSubmittedForm(request) : {};
     const query = Object.fromEntries(searchParams);
     if (path === '/favicon.ico') return void response.writeHead(404).end();
     this.requests.push({ method: request.method!, path, query, form });
@@ -117,11 +117,11 @@ export class FakePortal implements Portal {
   }
 }
 
-function getPort(server: Server): number {
+function getServerPort(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-async function readForm(request: IncomingMessage): Promise<Record<string, string>> {
+async function readSubmittedForm(request: IncomingMessage): Promise<Record<string, string>> {
   const pieces: Buffer[] = [];
   for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
   return Object.fromEntries(new URLSearchParams(Buffer.concat(pieces).toString()));

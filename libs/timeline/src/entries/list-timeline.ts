@@ -22,7 +22,7 @@ export async function listTimeline(
   page: Page,
 ): Promise<TimelineRow[]> {
   const rows = await scanUntilFull(database, organizationId, page, { ...query, order: query.order ?? 'desc', agentId });
-  if (rows.length === 0) await requireAgent(database, organizationId, agentId);
+  if (rows.length === 0) await requireExistingAgent(database, organizationId, agentId);
   return rows;
 }
 
@@ -114,7 +114,7 @@ async function scanOnePage(
   if (from) filter.push(`at >= ${addParameter(from)}`);
   if (to) filter.push(`at <= ${addParameter(to)}`);
   const listed = scanWithinSql({
-    from: numbers ? periodSql(within, { ...filters, numbers }, addParameter) : 'timeline_entry',
+    from: numbers ? entriesOfPeriodSql(within, { ...filters, numbers }, addParameter) : 'timeline_entry',
     columns: 'seq, kind, level, message, source, job_id, data, at',
     within: numbers ? ['true'] : within,
     filter,
@@ -151,7 +151,7 @@ async function findNumbersOfRange(
  * happened, and all entries that were recorded late or with a wrong clock. There are few of the latter, and they have a
  * separate index.
  */
-function periodSql(
+function entriesOfPeriodSql(
   within: string[],
   { from, to, order, numbers }: Pick<Filters, 'from' | 'to' | 'order'> & { numbers: { after: string; upto: string } },
   addParameter: (value: unknown) => string,
@@ -184,7 +184,7 @@ const hourMs = 3_600_000;
 const hourAhead = `'-1 hour'::interval`;
 const hourBehind = `'1 hour'::interval`;
 
-async function requireAgent(database: Database, organizationId: string, agentId: string): Promise<void> {
+async function requireExistingAgent(database: Database, organizationId: string, agentId: string): Promise<void> {
   const [found] = await database.query(
     { organizationId },
     'SELECT FROM agent WHERE id = $1 AND organization_id = $2',

@@ -21,7 +21,7 @@ export async function maintainTimelinePartitions(
       [days],
     );
   await maintain(null);
-  const expired = retentionDays === 0 ? [] : await listExpired(database, retentionDays);
+  const expired = retentionDays === 0 ? [] : await listExpiredPartitions(database, retentionDays);
   if (expired.length === 0) return { dropped: 0 };
   const dropped = await dropPartitions(databaseUrl, 'timeline_entry', expired);
   if (dropped !== null) return { dropped };
@@ -34,7 +34,7 @@ export async function maintainTimelinePartitions(
  * Lists the partitions whose month ended before the retention period, the oldest first. A detached one is left if its
  * drop was interrupted.
  */
-function listExpired(database: Database, retentionDays: number): Promise<ExpiredPartition[]> {
+function listExpiredPartitions(database: Database, retentionDays: number): Promise<ExpiredPartition[]> {
   return database.query<ExpiredPartition>(
     'system',
     `SELECT c.relname AS name,

@@ -13,9 +13,9 @@ export function makeAuthority(name: string): { ca: string; issue: (subject: stri
       encodeDer(0xa0, encodeInteger(2)),
       encodeInteger(Math.floor(Math.random() * 2 ** 30) + 1),
       ecdsaWithSha256,
-      encodeName(name),
-      encodeSequence(encodeTime(-3_600_000), encodeTime(24 * 3_600_000)),
-      encodeName(subject),
+      encodeDistinguishedName(name),
+      encodeSequence(encodeCertificateTime(-3_600_000), encodeCertificateTime(24 * 3_600_000)),
+      encodeDistinguishedName(subject),
       publicKey.export({ type: 'spki', format: 'der' }),
       encodeDer(0xa3, encodeSequence(...extensions)),
     );
@@ -69,13 +69,13 @@ function encodeObjectId(first: number, second: number, ...rest: number[]): Buffe
   return encodeDer(0x06, Buffer.from(bytes));
 }
 
-function encodeName(common: string): Buffer {
+function encodeDistinguishedName(common: string): Buffer {
   return encodeSequence(
     encodeDer(0x31, encodeSequence(encodeObjectId(2, 5, 4, 3), encodeDer(0x0c, Buffer.from(common)))),
   );
 }
 
-function encodeTime(fromNowMs: number): Buffer {
+function encodeCertificateTime(fromNowMs: number): Buffer {
   const text = new Date(Date.now() + fromNowMs).toISOString().replace(/[-:T]/g, '').slice(2, 14);
   return encodeDer(0x17, Buffer.from(`${text}Z`));
 }

@@ -11,7 +11,7 @@ import { FakeDocker, sendJson } from './fake-docker.harness';
 
 const label = 'muster.organization';
 
-async function startFixture(kind: 'socket' | 'tcp' = 'socket') {
+async function startDockerFixture(kind: 'socket' | 'tcp' = 'socket') {
   const docker = new FakeDocker();
   const outbound = new Outbound(['127.0.0.0/8']);
   const host = kind === 'socket' ? await docker.listenOnSocket() : await docker.listen();
@@ -46,13 +46,13 @@ for (const [location, kind] of [
   ['on the deployment’s socket', 'socket'],
   ['at an agent’s host', 'tcp'],
 ] as const) {
-  testProviderConformance(`docker ${location}`, () => startFixture(kind));
-  testSharedProviderConformance(`docker ${location}`, () => startFixture(kind));
+  testProviderConformance(`docker ${location}`, () => startDockerFixture(kind));
+  testSharedProviderConformance(`docker ${location}`, () => startDockerFixture(kind));
 }
 
 describe('a Docker Engine', () => {
-  let fixture: Awaited<ReturnType<typeof startFixture>>;
-  beforeEach(async () => (fixture = await startFixture()));
+  let fixture: Awaited<ReturnType<typeof startDockerFixture>>;
+  beforeEach(async () => (fixture = await startDockerFixture()));
   afterEach(() => fixture.close());
 
   const orders = (calls: string[]) => calls.filter((call) => !call.startsWith('GET'));

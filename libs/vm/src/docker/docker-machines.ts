@@ -8,7 +8,7 @@ import {
   type MachineState,
 } from '../machine';
 import { requireOrganizationMark } from '../require-organization-mark';
-import { Engine, type EngineCall, type EngineTls, extractMessage } from './engine';
+import { Engine, type EngineCall, type EngineTls, extractEngineMessage } from './engine';
 
 export interface DockerOptions {
   outbound: Pick<Outbound, 'fetchBounded'>;
@@ -164,7 +164,7 @@ export class DockerMachines implements MachineProvider {
     const { status, body } = await call({ method: 'GET', path: `/containers/${requireContainerRef(machine)}/json` });
     if (status === 404) return null;
     if (status !== 200) throw createRefusalError('describe the container', status, body);
-    const container = parseContainer(body);
+    const container = parseContainerResponse(body);
     requireOrganizationMark(machine, {
       name: `container ${requireContainerRef(machine)}`,
       marked: 'labelled',
@@ -213,7 +213,7 @@ function removeLeadingSlash(name: string | undefined): string | null {
   return name?.replace(/^\//, '') || null;
 }
 
-function parseContainer(body: unknown): Container {
+function parseContainerResponse(body: unknown): Container {
   const { Name = '', State, Config, NetworkSettings } = (body ?? {}) as Partial<Container>;
   if (typeof State?.Status !== 'string' || !states[State.Status]) {
     const status = JSON.stringify(State?.Status ?? null).slice(0, 60);
@@ -236,7 +236,7 @@ function createRefusalError(action: string, status: number, body: unknown): Mach
         : status >= 500
           ? 'failed'
           : 'bad_answer';
-  const message = extractMessage(body);
+  const message = extractEngineMessage(body);
   return new MachineError(
     fault,
     `The Docker Engine did not ${action}: status ${status}${message ? `, ${message}` : ''}.`,

@@ -8,7 +8,7 @@ import { DockerMachines } from './docker-machines';
 import { FakeDocker } from './fake-docker.harness';
 
 /** Starts an engine that accepts only clients with a certificate of its authority. */
-async function startFixture() {
+async function startDockerTlsFixture() {
   const authority = makeAuthority('docker');
   const docker = new FakeDocker({ ca: authority.ca, ...authority.issue('engine') });
   const host = await docker.listen();
@@ -43,11 +43,11 @@ async function startFixture() {
   };
 }
 
-testProviderConformance('docker over TLS', startFixture);
+testProviderConformance('docker over TLS', startDockerTlsFixture);
 
 describe('a Docker Engine over TLS', () => {
-  let fixture: Awaited<ReturnType<typeof startFixture>>;
-  beforeEach(async () => (fixture = await startFixture()));
+  let fixture: Awaited<ReturnType<typeof startDockerTlsFixture>>;
+  beforeEach(async () => (fixture = await startDockerTlsFixture()));
   afterEach(() => fixture.close());
 
   it('a Docker Engine with TLS receives no call without TLS or without a certificate of its authority', async () => {

@@ -38,7 +38,7 @@ export class Engine {
     const body = parseJsonOrNull(answer.body);
     // The engine was replaced by another that does not support the API version. The stored version is deleted, so that
     // the next call requests it again.
-    if (answer.status === 400 && /version/i.test(extractMessage(body))) this.version = undefined;
+    if (answer.status === 400 && /version/i.test(extractEngineMessage(body))) this.version = undefined;
     return { status: answer.status, body };
   }
 
@@ -59,7 +59,7 @@ export class Engine {
   private async exchangeOnce(method: EngineCall['method'], path: string, timeoutMs: number): Promise<OutboundAnswer> {
     try {
       if (!('outbound' in this.transport))
-        return await callDirectly(this.host, { method, path, timeoutMs }, this.transport.tls);
+        return await callEngineDirectly(this.host, { method, path, timeoutMs }, this.transport.tls);
       return await this.transport.outbound.fetchBounded({
         url: `http://${parseAuthority(this.host)}${path}`,
         method,
@@ -78,12 +78,12 @@ export class Engine {
   }
 }
 
-export function extractMessage(body: unknown): string {
+export function extractEngineMessage(body: unknown): string {
   const message = (body as { message?: unknown } | null)?.message;
   return typeof message === 'string' ? message.split('\n')[0]!.slice(0, 300) : '';
 }
 
-async function callDirectly(
+async function callEngineDirectly(
   host: string,
   { method, path, timeoutMs }: EngineCall,
   tls: EngineTls | undefined,

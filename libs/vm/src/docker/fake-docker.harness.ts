@@ -112,24 +112,24 @@ export class FakeDocker {
         return sendJson(response, 409, { message: `cannot remove container "/${fullName}": container is running` });
       }
       this.containers.delete(fullName);
-      return sendEmpty(response, 204);
+      return sendEmptyResponse(response, 204);
     }
     if (method !== 'POST' || !order || order === 'json') return sendJson(response, 404, { message: 'page not found' });
     if (container.status === 'paused' && order === 'start') {
       return sendJson(response, 409, { message: 'cannot start a paused container, try unpause instead' });
     }
     if (order === 'start') {
-      if (container.status === 'running') return sendEmpty(response, 304);
+      if (container.status === 'running') return sendEmptyResponse(response, 304);
       this.bootContainer(container);
-      return sendEmpty(response, 204);
+      return sendEmptyResponse(response, 204);
     }
     if (!/^\d+$/.test(query.get('t') ?? '')) return sendJson(response, 400, { message: 'invalid value for t' });
-    if (order === 'stop' && container.status !== 'running') return sendEmpty(response, 304);
+    if (order === 'stop' && container.status !== 'running') return sendEmptyResponse(response, 304);
     // Real engines kill a container that has not ended after the grace period, and so does this fake.
     await new Promise((resolve) => setTimeout(resolve, Math.min(this.endMs, Number(query.get('t')) * 1000)));
     container.status = 'exited';
     if (order === 'restart') this.bootContainer(container);
-    return sendEmpty(response, 204);
+    return sendEmptyResponse(response, 204);
   }
 
   private findContainer(name: string): [string, FakeContainer] | undefined {
@@ -171,6 +171,6 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-function sendEmpty(response: ServerResponse, status: number): void {
+function sendEmptyResponse(response: ServerResponse, status: number): void {
   response.writeHead(status).end();
 }

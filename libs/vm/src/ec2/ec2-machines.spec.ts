@@ -12,7 +12,7 @@ import { credentials, FakeEc2, sendError } from './fake-ec2.harness';
 const region = 'eu-central-1';
 const tag = 'muster:organization';
 
-async function startFixture(options: Ec2Options = {}) {
+async function startEc2Fixture(options: Ec2Options = {}) {
   const ec2 = new FakeEc2();
   const endpoint = await ec2.listen();
   const instanceId = `i-${randomBytes(4).toString('hex')}`;
@@ -42,12 +42,12 @@ async function startFixture(options: Ec2Options = {}) {
   };
 }
 
-testProviderConformance('ec2', startFixture);
-testSharedProviderConformance('ec2', startFixture);
+testProviderConformance('ec2', startEc2Fixture);
+testSharedProviderConformance('ec2', startEc2Fixture);
 
 describe('EC2', () => {
-  let fixture: Awaited<ReturnType<typeof startFixture>>;
-  beforeEach(async () => (fixture = await startFixture()));
+  let fixture: Awaited<ReturnType<typeof startEc2Fixture>>;
+  beforeEach(async () => (fixture = await startEc2Fixture()));
   afterEach(() => fixture.close());
 
   const orders = (calls: string[]) => calls.filter((call) => call !== 'DescribeInstances');

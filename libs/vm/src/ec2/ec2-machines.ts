@@ -110,7 +110,7 @@ export class Ec2Machines implements MachineProvider {
           NextToken,
         }),
       );
-      found.push(...listInstances(answer).map(toListedMachine));
+      found.push(...listInstancesOfResponse(answer).map(toListedMachine));
       NextToken = answer.NextToken;
     } while (NextToken);
     return found;
@@ -167,7 +167,7 @@ export class Ec2Machines implements MachineProvider {
       if (error instanceof MachineError && error.fault === 'gone') return null;
       throw error;
     }
-    const instance = listInstances(answer).find(({ InstanceId }) => InstanceId === id);
+    const instance = listInstancesOfResponse(answer).find(({ InstanceId }) => InstanceId === id);
     if (!instance) return null;
     requireOrganizationMark(machine, {
       name: `instance ${id}`,
@@ -191,7 +191,7 @@ export class Ec2Machines implements MachineProvider {
     requireInstanceId(machine);
     this.loaded ??= import('@aws-sdk/client-ec2');
     const sdk = await this.loaded;
-    const client = this.getClient(sdk, region);
+    const client = this.getRegionClient(sdk, region);
     const send = ((command: Parameters<Send>[0]) => this.sendWithinLimit(client, command, deadline)) as Send;
     return { sdk, send };
   }
@@ -213,7 +213,7 @@ export class Ec2Machines implements MachineProvider {
     }
   }
 
-  private getClient(sdk: Sdk, region: string): EC2Client {
+  private getRegionClient(sdk: Sdk, region: string): EC2Client {
     const cached = this.clients.get(region);
     if (cached) return cached;
     const { endpoint, credentials, timeoutMs } = this.options;
@@ -247,7 +247,7 @@ function instanceGoneError(machine: Machine): MachineError {
   );
 }
 
-function listInstances({ Reservations }: { Reservations?: { Instances?: Instance[] }[] }): Instance[] {
+function listInstancesOfResponse({ Reservations }: { Reservations?: { Instances?: Instance[] }[] }): Instance[] {
   return (Reservations ?? []).flatMap(({ Instances }) => Instances ?? []);
 }
 

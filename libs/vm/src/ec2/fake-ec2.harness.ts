@@ -67,7 +67,7 @@ export class FakeEc2 {
     if (!/^application\/x-www-form-urlencoded/.test(request.headers['content-type'] ?? '')) {
       throw new Ec2Error('MalformedQueryString', 'The body is not a form.');
     }
-    requireSignature(request, body);
+    requireValidSignature(request, body);
     const form = new URLSearchParams(body);
     if (form.get('Version') !== '2016-11-15') throw new Ec2Error('NoSuchVersion', 'The version is not supported.');
     const action = form.get('Action') ?? '';
@@ -103,11 +103,11 @@ export class FakeEc2 {
   }
 
   private describeInstances(form: URLSearchParams): string {
-    const ids = listParameters(form, 'InstanceId');
+    const ids = listFormParameters(form, 'InstanceId');
     if (ids.length) return formatReservations(ids.map((id) => [id, this.getInstance(id)]));
     if (form.get('Filter.1.Name') !== 'tag-key')
       throw new Ec2Error('InvalidParameterValue', 'Only the filter tag-key is supported.');
-    const keys = listParameters(form, 'Filter.1.Value');
+    const keys = listFormParameters(form, 'Filter.1.Value');
     const all = [...this.instances].filter(([, { tags }]) => keys.some((key) => tags.has(key)));
     const from = Number(form.get('NextToken') ?? 0);
     const next = from + Math.min(this.pageSize, Number(form.get('MaxResults') ?? 1000));
@@ -115,13 +115,14 @@ export class FakeEc2 {
   }
 
   private changeInstances(form: URLSearchParams, apply: (instance: FakeInstance) => void): string {
-    const ids = listParameters(form, 'InstanceId');
+    const ids = listFormParameters(form, 'InstanceId');
     if (!ids.length) throw new Ec2Error('MissingParameter', 'The request must contain the parameter InstanceId.');
     const items = ids.map((id) => {
       const instance = this.getInstance(id);
       const previous = instance.state;
       apply(instance);
-      const formatNamedState = (tag: string, state: FakeInstance['state']) => `<${tag}>${formatState(state)}</${tag}>`;
+      const formatNamedState = (tag: string, state: FakeInstance['state']) =>
+        `<${tag}>${formatInstanceState(state)}</${tag}>`;
       return `<item><instanceId>${id}</instanceId>${formatNamedState('currentState', instance.state)}${formatNamedState('previousState', previous)}</item>`;
     });
     return `<instancesSet>${items.join('')}</instancesSet>`;
@@ -156,7 +157,7 @@ export class FakeEc2 {
   }
 
   private addTags(form: URLSearchParams): string {
-    for (const id of listParameters(form, 'ResourceId')) {
+    for (const id of listFormParameters(form, 'ResourceId')) {
       const { tags } = this.getInstance(id);
       for (let i = 1; form.has(`Tag.${i}.Key`); i += 1)
         tags.set(form.get(`Tag.${i}.Key`)!, form.get(`Tag.${i}.Value`)!);
@@ -190,7 +191,7 @@ function createWrongStateError({ state }: FakeInstance, action: string): Ec2Erro
   );
 }
 
-function listParameters(form: URLSearchParams, name: string): string[] {
+function listFormParameters(form: URLSearchParams, name: string): string[] {
   const values: string[] = [];
   for (let i = 1; form.has(`${name}.${i}`); i += 1) values.push(form.get(`${name}.${i}`)!);
   return values;
@@ -204,14 +205,14 @@ function formatReservations(instances: [string, FakeInstance][]): string {
     const ip = state === 'running' ? '<privateIpAddress>10.0.0.7</privateIpAddress>' : '';
     return (
       `<item><reservationId>r-${id}</reservationId><ownerId>1</ownerId><instancesSet><item>` +
-      `<instanceId>${id}</instanceId><instanceState>${formatState(state)}</instanceState>${ip}` +
+      `<instanceId>${id}</instanceId><instanceState>${formatInstanceState(state)}</instanceState>${ip}` +
       `<tagSet>${tagItems.join('')}</tagSet></item></instancesSet></item>`
     );
   });
   return `<reservationSet>${items.join('')}</reservationSet>`;
 }
 
-function formatState(state: FakeInstance['state']): string {
+function formatInstanceState(state: FakeInstance['state']): string {
   return `<code>${stateCodes[state] ?? 255}</code><name>${state}</name>`;
 }
 
@@ -220,7 +221,7 @@ function escapeXml(text: string): string {
 }
 
 /** Checks Signature Version 4 as strictly as AWS: signed headers, hash of the body, day, region and service. */
-function requireSignature(request: IncomingMessage, body: string): void {
+function requireValidSignature(request: IncomingMessage, body: string): void {
   const { authorization = '', 'x-amz-date': date = '', host = '' } = request.headers as Record<string, string>;
   const form =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8}\/[\w-]+\/\w+\/aws4_request), ?SignedHeaders=([\w;-]+), ?Signature=([0-9a-f]{64})$/;

@@ -8,10 +8,10 @@ import { makeTestMachine } from '../conformance';
 import { assignAccount } from './agent-account';
 import { buildConfinedCommand, findConfinement } from './confinement';
 import { readImagingEnvironment } from './read-imaging-environment';
-import { readBoots, makeFolder, startSupervision, useFixtures } from './local-fixture.harness';
+import { readWorkerBoots, makeFolder, startSupervision, useLocalAgentFixtures } from './local-fixture.harness';
 import { readConfinementInput } from './read-confinement-input';
 
-useFixtures();
+useLocalAgentFixtures();
 
 const isRoot = process.getuid!() === 0;
 /** Whether mounts can map owners: since Linux 5.12 on ext4, XFS and Btrfs. Elsewhere a plain mount is used. */
@@ -36,12 +36,12 @@ describe('a worker with the best available confinement', () => {
     const { root, machines } = await startSupervision(await makeFolder(), confined);
     const machine = makeTestMachine();
     await machines.start(machine);
-    await waitFor('its boot', async () => (await readBoots(root, machine.agentId)).length === 1);
+    await waitFor('its boot', async () => (await readWorkerBoots(root, machine.agentId)).length === 1);
     const { pid } = readWorkerRecord(root, machine.agentId)!;
     await rm(join(root, machine.agentId, 'worker.json'));
     const again = await waitFor('the record', () => readWorkerRecord(root, machine.agentId));
     expect(again.pid).toBe(pid);
-    expect(await readBoots(root, machine.agentId)).toHaveLength(1);
+    expect(await readWorkerBoots(root, machine.agentId)).toHaveLength(1);
     await machines.terminate(machine);
     expect(readdirSync(root)).not.toContain(machine.agentId);
   });
@@ -56,7 +56,7 @@ describe('a worker with the best available confinement', () => {
       const gone = new Promise((resolve) => forger.once('exit', resolve));
       await waitFor('the forger', () => readFileSync(`/proc/${forger.pid}/cmdline`, 'utf8').startsWith('sleep'));
       await machines.start(machine);
-      await waitFor('a boot of its own', async () => (await readBoots(root, machine.agentId)).length === 1);
+      await waitFor('a boot of its own', async () => (await readWorkerBoots(root, machine.agentId)).length === 1);
       expect(readWorkerRecord(root, machine.agentId)!.pid).not.toBe(forger.pid);
       forger.kill('SIGKILL');
       await gone;
@@ -85,7 +85,7 @@ describe('a worker with the best available confinement', () => {
     writeFileSync(join(root, 'outside'), '', { mode: 0o600 });
     symlinkSync(join(root, 'outside'), join(path, 'runs/link'));
     await machines.start(machine);
-    await waitFor('its boot', async () => (await readBoots(root, machine.agentId)).length === 1);
+    await waitFor('its boot', async () => (await readWorkerBoots(root, machine.agentId)).length === 1);
     expect(readFileSync(join(path, 'machine/journal.jsonl'), 'utf8')).toBe('kept');
     expect(readdirSync(path)).not.toContain('runs');
     expect(statSync(join(root, 'outside')).uid).toBe(process.getuid!());

@@ -74,7 +74,7 @@ export function buildConfinedCommand(confinement: Confinement, worker: Confined,
       ...(input.needed ?? []).filter((path) => existsSync(path)),
     ],
   };
-  return [choosePython(input.baseEnv), '-I', '-S', confinePy, JSON.stringify(order)];
+  return [choosePythonOfConfinement(input.baseEnv), '-I', '-S', confinePy, JSON.stringify(order)];
 }
 
 const confinePy = join(__dirname, 'confine.py');
@@ -183,6 +183,6 @@ function resolveRealPath(path: string): string {
 }
 
 /** Returns the Python that runs confine.py. The worker finds the Python of the scripts itself. */
-function choosePython({ PYTHON }: Record<string, string>): string {
+function choosePythonOfConfinement({ PYTHON }: Record<string, string>): string {
   return PYTHON ?? 'python3';
 }

@@ -87,20 +87,20 @@ export function findProcessesIn(root: string): number[] {
   return rows.filter(([pid]) => hasMark(pid!)).map(([pid]) => Number(pid));
 }
 
-export async function readBoots(root: string, agentId: string): Promise<string[]> {
+export async function readWorkerBoots(root: string, agentId: string): Promise<string[]> {
   const text = await readFile(join(root, agentId, 'machine/boots'), 'utf8').catch(() => '');
   return text.split('\n').filter(Boolean);
 }
 
 export async function waitForWorker({ root }: { root: string }, agentId: string): Promise<number> {
   return waitFor('a worker', async () => {
-    const pid = Number((await readBoots(root, agentId)).at(-1));
+    const pid = Number((await readWorkerBoots(root, agentId)).at(-1));
     return pid && existsSync(`/proc/${pid}`) ? pid : null;
   });
 }
 
 /** Ends the supervisions of each test, and checks that no process is left. */
-export function useFixtures(): void {
+export function useLocalAgentFixtures(): void {
   afterEach(async () => {
     const all = fixtures.splice(0);
     // The newest supervision ends first, because it may be waiting for an older one’s folder and would take that over.

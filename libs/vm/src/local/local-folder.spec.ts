@@ -5,10 +5,16 @@ import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
 import { makeTestMachine } from '../conformance';
 import { endWorkers } from './end-workers';
-import { makeFolder, findProcessesIn, startSupervision, useFixtures, waitForWorker } from './local-fixture.harness';
+import {
+  makeFolder,
+  findProcessesIn,
+  startSupervision,
+  useLocalAgentFixtures,
+  waitForWorker,
+} from './local-fixture.harness';
 import { LocalMachines } from './local-machines';
 
-useFixtures();
+useLocalAgentFixtures();
 
 describe('the folder of local agents', () => {
   it('a folder of local agents has one supervisor, which also executes the orders of other processes', async () => {

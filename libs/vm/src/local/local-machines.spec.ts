@@ -5,16 +5,16 @@ import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
 import { testProviderConformance, makeTestMachine } from '../conformance';
 import {
-  readBoots,
+  readWorkerBoots,
   makeFolder,
   findProcessesIn,
   startSupervision,
-  useFixtures,
+  useLocalAgentFixtures,
   waitForWorker,
 } from './local-fixture.harness';
 import { isAlive } from './processes';
 
-useFixtures();
+useLocalAgentFixtures();
 
 testProviderConformance('local', async () => {
   const root = await makeFolder();
@@ -25,7 +25,7 @@ testProviderConformance('local', async () => {
     provider: machines,
     machine,
     boots: async () =>
-      (boots = existsSync(join(root, machine.agentId)) ? await readBoots(root, machine.agentId) : boots),
+      (boots = existsSync(join(root, machine.agentId)) ? await readWorkerBoots(root, machine.agentId) : boots),
     leftovers: () => Promise.resolve(findProcessesIn(root).map(String)),
     close: () => Promise.resolve(),
   };
@@ -122,12 +122,12 @@ describe('a local worker', () => {
     await waitFor('the report', () => fixture.abandoned.length > 0);
     expect(fixture.abandoned).toEqual([[machine.agentId, expect.stringMatching(/died 6 times.*cannot continue/)]]);
     await waitFor('it to be stopped', async () => (await fixture.machines.describe(machine)).state === 'stopped');
-    const boots = (await readBoots(root, machine.agentId)).length;
+    const boots = (await readWorkerBoots(root, machine.agentId)).length;
     expect(boots).toBe(6);
     await rm(join(root, 'crash'));
     await fixture.machines.start(machine);
     await waitFor('it runs', async () => (await fixture.machines.describe(machine)).state === 'running');
-    await waitFor('a seventh boot', async () => (await readBoots(root, machine.agentId)).length === 7);
+    await waitFor('a seventh boot', async () => (await readWorkerBoots(root, machine.agentId)).length === 7);
   });
 
   it('a local worker is ended by a service that shuts down, and runs again with the next service', async () => {
@@ -143,7 +143,7 @@ describe('a local worker', () => {
     const next = await startSupervision(root);
     await waitFor('it runs', async () => (await next.machines.describe(on)).state === 'running');
     expect((await next.machines.describe(off)).state).toBe('stopped');
-    expect(await readBoots(root, off.agentId)).toHaveLength(1);
+    expect(await readWorkerBoots(root, off.agentId)).toHaveLength(1);
   });
 
   it('a local worker survives a killed service until the next service finds it', async () => {
@@ -162,9 +162,9 @@ describe('a local worker', () => {
     expect(fixture.supervision.isSupervising).toBe(true);
     expect((await fixture.machines.describe(machine)).state).toBe('running');
     await fixture.machines.start(machine);
-    expect(await readBoots(root, machine.agentId)).toEqual([String(pid)]);
+    expect(await readWorkerBoots(root, machine.agentId)).toEqual([String(pid)]);
     process.kill(pid, 'SIGKILL');
-    await waitFor('another one', async () => (await readBoots(root, machine.agentId)).length === 2);
+    await waitFor('another one', async () => (await readWorkerBoots(root, machine.agentId)).length === 2);
   });
 
   it('a local worker is found by its environment if its record is missing', async () => {
@@ -176,7 +176,7 @@ describe('a local worker', () => {
     await rm(join(root, machine.agentId, 'worker.json'));
     await waitFor('the record', () => existsSync(join(root, machine.agentId, 'worker.json')));
     expect(JSON.parse(readFileSync(join(root, machine.agentId, 'worker.json'), 'utf8'))).toMatchObject({ pid });
-    expect(await readBoots(root, machine.agentId)).toHaveLength(1);
+    expect(await readWorkerBoots(root, machine.agentId)).toHaveLength(1);
   });
 
   it('a local worker is not confused with another process that has its process id', async () => {

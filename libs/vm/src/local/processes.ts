@@ -33,6 +33,11 @@ export function identifyProcess(pid: number): ProcessIdentity | null {
   return found && { pid, startTime: found.startTime };
 }
 
+/** Returns an identity for a worker that ended before its start time could be read. */
+export function createUnknownIdentity(pid: number) {
+  return { pid, startTime: 'unknown' };
+}
+
 export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
   return readProcess(pid)?.startTime === startTime;
 }
@@ -41,10 +46,13 @@ export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
  * Returns the oldest process whose environment has exactly this entry. A script of another agent may set the same
  * entry, but it has another account or process namespace and is ignored.
  */
-export function findByEnvironment(entry: string, account: number | null): ProcessIdentity | null {
+export function findProcessByEnvironment(entry: string, account: number | null): ProcessIdentity | null {
   const accounts = [process.getuid!(), account];
   const found = listAllProcesses().filter(
-    ({ pid }) => readEnvironment(pid).includes(entry) && accounts.includes(readAccount(pid)) && isInOwnNamespace(pid),
+    ({ pid }) =>
+      readProcessEnvironment(pid).includes(entry) &&
+      accounts.includes(readProcessAccount(pid)) &&
+      isInOwnNamespace(pid),
   );
   const [oldest] = found.sort((a, b) => Number(a.startTime) - Number(b.startTime));
   return oldest ? { pid: oldest.pid, startTime: oldest.startTime } : null;
@@ -100,7 +108,7 @@ function findProcessesOfTree({ folder, root, account }: Tree, observed: Readonly
   for (const each of all) {
     const inGroup = rootLives && (each.group === root.pid || each.session === root.pid);
     const wasKnown = observed.get(each.pid)?.startTime === each.startTime;
-    const hasAccount = account ? readAccount(each.pid) === account : false;
+    const hasAccount = account ? readProcessAccount(each.pid) === account : false;
     if (inGroup || wasKnown || hasAccount || processPointsIntoFolder(each.pid, folder)) found.add(each.pid);
   }
   for (let grown = found.size > 0; grown;) {
@@ -117,7 +125,7 @@ function findProcessesOfTree({ folder, root, account }: Tree, observed: Readonly
  * user's shell in the folder has none.
  */
 function processPointsIntoFolder(pid: number, folder: string): boolean {
-  return readEnvironment(pid).some((entry) => {
+  return readProcessEnvironment(pid).some((entry) => {
     if (!entry.startsWith('MUSTER_')) return false;
     const value = entry.slice(entry.indexOf('=') + 1);
     return value === folder || value.startsWith(`${folder}/`);
@@ -129,7 +137,7 @@ function listAllProcesses(): Process[] {
   return names.map((name) => readProcess(Number(name))).filter((found) => found !== null);
 }
 
-function readEnvironment(pid: number): string[] {
+function readProcessEnvironment(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
   } catch {
@@ -137,7 +145,7 @@ function readEnvironment(pid: number): string[] {
   }
 }
 
-function readAccount(pid: number): number | null {
+function readProcessAccount(pid: number): number | null {
   try {
     return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]);
   } catch {

@@ -8,7 +8,7 @@ import type { AgentFolder, WorkerRecord, Wanted } from './agent-folder';
 import { FolderLock } from './folder-lock';
 import { type Confinement, type ConfinementInput, findConfinement } from './confinement';
 import type { LocalMachines, LocalSupervisor } from './local-machines';
-import { endProcessTree, findByEnvironment, identifyProcess, isAlive } from './processes';
+import { createUnknownIdentity, endProcessTree, findProcessByEnvironment, identifyProcess, isAlive } from './processes';
 import { spawnWorker } from './spawn-worker';
 
 /** The supervision's access to the agents. */
@@ -222,7 +222,7 @@ export class WorkerSupervision implements LocalSupervisor {
     if (this.closing.signal.aborted)
       throw new MachineError('failed', 'The service is shutting down. Try again when it has restarted.');
     // A service may have been killed after it started a worker and before it recorded the worker.
-    const orphan = findByEnvironment(`MUSTER_LEASE_FILE=${leaseFile}`, folder.readAccount());
+    const orphan = findProcessByEnvironment(`MUSTER_LEASE_FILE=${leaseFile}`, folder.readAccount());
     if (orphan) return this.recordWorker(folder, { ...orphan, order, at: Date.now() });
     const { program, serviceUrl } = this.options;
     if (!existsSync(program))
@@ -346,9 +346,4 @@ export class WorkerSupervision implements LocalSupervisor {
   private openFolder(agentId: string): AgentFolder {
     return this.options.machines.openFolder(agentId);
   }
-}
-
-/** Returns an identity for a worker that ended before its start time could be read. */
-function createUnknownIdentity(pid: number) {
-  return { pid, startTime: 'unknown' };
 }

@@ -49,7 +49,7 @@ export async function createChannel(
   audit(tx, caller, {
     action: 'notification_channel.create',
     target: { type: 'notification_channel', id },
-    changes: { name, kind, target: describeTarget({ url, recipients }), events, filter, enabled },
+    changes: { name, kind, target: describeChannelTarget({ url, recipients }), events, filter, enabled },
   });
   return { row: await lockChannel(tx, organizationId, id), secret };
 }
@@ -92,8 +92,8 @@ export async function updateChannel(
     action: 'notification_channel.update',
     target: { type: 'notification_channel', id },
     changes: listChangedFields(
-      { ...before, target: describeTarget(before) },
-      { name, target: describeTarget({ url, recipients }), events, filter, enabled },
+      { ...before, target: describeChannelTarget(before) },
+      { name, target: describeChannelTarget({ url, recipients }), events, filter, enabled },
     ),
   });
   return lockChannel(tx, organizationId, id);
@@ -154,7 +154,7 @@ function requireValidTarget(kind: ChannelKind, { url, to }: ChannelTarget): void
 }
 
 /** Returns the target for the audit log, without the parts of the URL that may be secret. */
-function describeTarget({ url, recipients }: Pick<ChannelRow, 'url' | 'recipients'>): ChannelTarget {
+function describeChannelTarget({ url, recipients }: Pick<ChannelRow, 'url' | 'recipients'>): ChannelTarget {
   return url === null ? { to: recipients } : { url: removeUrlQuery(url) };
 }
 

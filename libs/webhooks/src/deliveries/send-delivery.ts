@@ -41,7 +41,7 @@ export async function sendDelivery(
     const both = AbortSignal.any([limit, signal]);
     const answer = await resolveUnlessAborted(outbound.openStream({ url, method: 'POST', headers, body }, both), both);
     statusCode = answer.status;
-    await drainResponse(answer);
+    await readResponseWithinLimit(answer);
     return createEndedAttempt(null);
   } catch (error) {
     signal.throwIfAborted();
@@ -60,7 +60,7 @@ export function resolveUnlessAborted<T>(work: Promise<T>, signal: AbortSignal): 
 }
 
 /** Reads the response. Throws if it is interrupted; stops without an error after `maxAnswerBytes`. */
-async function drainResponse({ body }: OutboundStream): Promise<void> {
+async function readResponseWithinLimit({ body }: OutboundStream): Promise<void> {
   let length = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     length += chunk.length;

@@ -43,7 +43,7 @@ export function createDeliveriesOfEvents(
       try {
         body = buildEventBody(event, await readSubject(event));
       } catch (error) {
-        await postponeEvent(database, event);
+        await postponeUnreadableEvent(database, event);
         throw error;
       }
       const endpoints = await database.transaction('system', (tx) =>
@@ -139,7 +139,7 @@ async function filterEndpointsByEvent(
   return found.filter(({ filter }) => passesChannelFilter(filter, subject));
 }
 
-async function postponeEvent(database: Database, { id }: EventRow): Promise<void> {
+async function postponeUnreadableEvent(database: Database, { id }: EventRow): Promise<void> {
   await database.query(
     'system',
     `UPDATE webhook_event SET faults = faults + 1,

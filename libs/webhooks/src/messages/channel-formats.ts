@@ -30,14 +30,14 @@ export function formatMessageAsSlack({ subject, parts, more }: Message): object 
   // With `verbatim`, Slack does not turn addresses and channel names in the texts into links.
   const slackSection = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } });
   return {
-    text: escapeSlack(subject),
+    text: escapeSlackMarkup(subject),
     blocks: [
       ...parts.map(({ title, detail, link }) =>
         slackSection(
           [
-            `*${escapeSlack(title)}*`,
-            ...(detail ? [escapeSlack(detail)] : []),
-            ...(link ? [`<${escapeSlack(link.url)}|${escapeSlack(link.text)}>`] : []),
+            `*${escapeSlackMarkup(title)}*`,
+            ...(detail ? [escapeSlackMarkup(detail)] : []),
+            ...(link ? [`<${escapeSlackMarkup(link.url)}|${escapeSlackMarkup(link.text)}>`] : []),
           ].join('\n'),
         ),
       ),
@@ -50,7 +50,7 @@ export function formatMessageAsSlack({ subject, parts, more }: Message): object 
  * Escapes the characters for which Slack has an escape. Slack has none for the characters of its markup, so they are
  * replaced with characters that look like them. Within a word they are kept, because Slack reads them as text there.
  */
-function escapeSlack(text: string): string {
+function escapeSlackMarkup(text: string): string {
   const similar: Record<string, string> = { '*': '∗', _: 'ˍ', '~': '∼', '`': 'ˋ' };
   return text
     .replaceAll('&', '&amp;')

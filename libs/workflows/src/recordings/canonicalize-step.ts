@@ -8,10 +8,10 @@ import { findCanonicalType } from '../step-types';
 export function canonicalizeStep(step: Step): Step {
   const type = findCanonicalType(step['type'] as string);
   if (!type) return { ...step, type: 'unsupported', unsupportedType: String(step['type']).slice(0, 100) };
-  return { ...step, type, selectors: collectSelectors(step) };
+  return { ...step, type, selectors: collectStepSelectors(step) };
 }
 
-function collectSelectors({ selector, selectors, field, text, type }: Step): unknown[] | undefined {
+function collectStepSelectors({ selector, selectors, field, text, type }: Step): unknown[] | undefined {
   if (Array.isArray(selectors)) return selectors;
   if (typeof selector === 'string') return [convertSelector(selector)];
   if (typeof field === 'string') return [`field/${field}`];

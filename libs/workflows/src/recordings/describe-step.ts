@@ -6,11 +6,11 @@ const maxSelectorLength = 500;
 /** Describes a step for people. Typed text is left out, because it may be private. */
 export function describeStep(step: Step): string {
   const { type, title, url, key, expression, name } = step;
-  const element = describeElement(step);
+  const element = describeStepElement(step);
   const descriptions: Record<string, string> = {
     setViewport: `Set the window to ${String(step['width'])} × ${String(step['height'])}`,
     emulateNetworkConditions: 'Emulate the network',
-    navigate: `Open ${removeQuery(String(url))}`,
+    navigate: `Open ${removeUrlQuery(String(url))}`,
     click: `Click ${element}`,
     doubleClick: `Double-click ${element}`,
     hover: `Point at ${element}`,
@@ -40,12 +40,12 @@ export function describeStep(step: Step): string {
   return line.length > maxNameLength ? `${line.slice(0, maxNameLength - 1)}…` : line;
 }
 
-function removeQuery(url: string): string {
+function removeUrlQuery(url: string): string {
   return url.replace(/[?#].*$/s, '');
 }
 
 /** Returns the most readable selector of a step's element. */
-function describeElement({ selectors }: Step): string {
+function describeStepElement({ selectors }: Step): string {
   const all = ((selectors ?? []) as (string | string[])[]).map((each) =>
     // A very long selector is cut, because its beginning is sufficient for a description.
     (Array.isArray(each) ? each.at(-1)! : each).slice(0, maxSelectorLength),

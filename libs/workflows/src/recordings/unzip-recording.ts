@@ -14,7 +14,7 @@ export interface ZippedRecording {
 export async function unzipRecording(zip: Buffer): Promise<ZippedRecording> {
   const recordings: { name: string; bytes: Buffer }[] = [];
   const screenshots: ZippedRecording['screenshots'] = [];
-  for (const { name, bytes } of await unzipFiles(zip)) {
+  for (const { name, bytes } of await readVisibleFiles(zip)) {
     if (/\.json$/i.test(name)) recordings.push({ name, bytes });
     const contentType = detectImageType(bytes);
     if (contentType) screenshots.push({ name, bytes, contentType });
@@ -30,8 +30,8 @@ export async function unzipRecording(zip: Buffer): Promise<ZippedRecording> {
 }
 
 /** Returns the files of a zip, without folders and hidden files. */
-async function unzipFiles(zip: Buffer): Promise<{ name: string; bytes: Buffer }[]> {
-  const file = await openZip(zip);
+async function readVisibleFiles(zip: Buffer): Promise<{ name: string; bytes: Buffer }[]> {
+  const file = await openZipOfRecording(zip);
   try {
     if (file.entryCount > maxEntries) throw unreadableZipError(`The zip has more than ${maxEntries} entries.`);
     return await new Promise((resolve, reject) => {
@@ -40,7 +40,7 @@ async function unzipFiles(zip: Buffer): Promise<{ name: string; bytes: Buffer }[
       const takeEntry = async (entry: Entry) => {
         requirePlainEntry(entry);
         if (!isFolderEntry(entry) && !isHiddenEntry(entry)) {
-          const bytes = await readEntry(file, entry, left);
+          const bytes = await readZipEntry(file, entry, left);
           left -= bytes.length;
           files.push({ name: entry.fileName, bytes });
         }
@@ -57,7 +57,7 @@ async function unzipFiles(zip: Buffer): Promise<{ name: string; bytes: Buffer }[
 }
 
 /** Opens a zip. yauzl itself rejects names that lead out of the zip: absolute names, and names with `..`. */
-function openZip(zip: Buffer): Promise<ZipFile> {
+function openZipOfRecording(zip: Buffer): Promise<ZipFile> {
   return new Promise((resolve, reject) => {
     fromBuffer(zip, { lazyEntries: true, strictFileNames: true }, (error, file) =>
       error ? reject(brokenZipError(error)) : resolve(file),
@@ -84,7 +84,7 @@ function isHiddenEntry({ fileName }: Entry): boolean {
 }
 
 /** Reads an entry and counts its bytes, because the size that an entry states can be wrong. */
-function readEntry(file: ZipFile, entry: Entry, left: number): Promise<Buffer> {
+function readZipEntry(file: ZipFile, entry: Entry, left: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const tooLargeError = () =>
       new AppError('payload_too_large', { detail: `The zip has more than ${maxUnzippedBytes} bytes unzipped.` });

@@ -90,14 +90,14 @@ export async function storeScreenshotsWhile<T extends { id: string }>(
     isCreated = workflow.id === id;
     return workflow;
   } finally {
-    if (!isCreated) await deleteObjects(storage, objects);
+    if (!isCreated) await deleteStoredObjects(storage, objects);
   }
 }
 
 const logger = new Logger('UploadRecording');
 
 /** Deletes objects. An object that cannot be deleted is unreachable and costs a few bytes. */
-async function deleteObjects(storage: ObjectStorage, objects: PreparedUpload['objects']): Promise<void> {
+async function deleteStoredObjects(storage: ObjectStorage, objects: PreparedUpload['objects']): Promise<void> {
   for (const { key } of objects) {
     await storage
       .delete(key)

@@ -7,10 +7,10 @@ import { describeStep } from './describe-step';
 /** Milliseconds for which a step without a timeout waits for its element or page. */
 const defaultTimeoutMs = 30_000;
 /** Joins parts of the Python runtime. `play` runs the program, so it must be last. */
-export const readRuntime = (parts: string[]): string =>
+export const readPythonRuntime = (parts: string[]): string =>
   parts.map((name) => readFileSync(join(__dirname, 'runtime', `${name}.py`), 'utf8')).join('\n\n');
-const recorded = readRuntime(['browser', 'page', 'in-page', 'web-socket', 'words', 'play']);
-const byHand = readRuntime(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'words', 'play']);
+const recorded = readPythonRuntime(['browser', 'page', 'in-page', 'web-socket', 'words', 'play']);
+const byHand = readPythonRuntime(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'words', 'play']);
 
 const imports = [
   'base64',

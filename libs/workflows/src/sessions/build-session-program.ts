@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { byHandImports, readRuntime } from '../recordings/write-script';
+import { byHandImports, readPythonRuntime } from '../recordings/write-script';
 
 const readOwnModule = (name: string): string => readFileSync(join(__dirname, 'program', `${name}.py`), 'utf8');
 const modules = [...byHandImports, 'ast', 'traceback', 'urllib.parse'].sort();
@@ -9,9 +9,9 @@ const program = [
   '# A browser that is kept open for a session, on the runtime of recordings.',
   ...modules.map((each) => `import ${each}`),
   '',
-  readRuntime(['words']),
+  readPythonRuntime(['words']),
   readOwnModule('names'),
-  readRuntime(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'expect']),
+  readPythonRuntime(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'expect']),
   // `serve` runs the program, so it is last.
   ...['guard', 'look', 'find-again', 'attempt', 'serve'].map(readOwnModule),
 ].join('\n');

@@ -7,10 +7,10 @@ import {
   leading,
   writeProgram,
   formatPythonLiteral,
-  readRuntime,
+  readPythonRuntime,
 } from '../recordings/write-script';
 
-const learned = readRuntime(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'words', 'expect', 'play']);
+const learned = readPythonRuntime(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'words', 'expect', 'play']);
 
 /** Writes the executed actions of an attempt as Python statements that use `page` of the recordings' runtime. */
 export function writeStableCode(steps: readonly Step[]): string {

@@ -53,13 +53,13 @@ async function linkPageOfRows(tx: Transaction, log: LogName): Promise<number> {
     [from, log],
   );
   const rows = found.filter((row) => matchesStoredDigest(log, row.organizationId, row));
-  if (rows.length > 0) await insertLinks(tx, log, rows);
+  if (rows.length > 0) await insertChainLinks(tx, log, rows);
   const last = rows.at(-1)?.id;
   if (last && last > position!.linkedTo) await tx.execute(`UPDATE audit_chain SET ${linkedTo} = $1`, [last]);
   return rows.length;
 }
 
-async function insertLinks(tx: Transaction, log: LogName, rows: OpenRow[]): Promise<void> {
+async function insertChainLinks(tx: Transaction, log: LogName, rows: OpenRow[]): Promise<void> {
   const groups = new Map<string, OpenRow[]>();
   for (const row of rows) {
     const key = `${row.organizationId} ${formatUtcDay(row.at)}`;

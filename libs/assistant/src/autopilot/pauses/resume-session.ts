@@ -1,4 +1,4 @@
-import { audit, type Principal, callerChannel } from '@muster/access';
+import { audit, type Principal, getCallerChannel } from '@muster/access';
 import {
   AppError,
   codePattern,
@@ -51,7 +51,7 @@ export async function resumeSession(
       code,
     });
   }
-  await continueSession(work, { override, hasCode: code !== null, source: callerChannel(caller) });
+  await continuePausedSession(work, { override, hasCode: code !== null, source: getCallerChannel(caller) });
   for (const each of work.steps) saveStep(tx, each);
   saveSession(tx, session);
   await tx.enqueue({ queue: 'autopilot', name: 'advance-session', payload: { sessionId } });
@@ -82,7 +82,7 @@ export async function applyPauseAnswer(work: Work, { status, reason, kind, answe
     const error = 'A person answered the question of the paused session with no.';
     return startEndingSession(work, { to: 'cancelled', error, code: null });
   }
-  await continueSession(work, { override, hasCode: kind === 'code', source: 'dispatcher' });
+  await continuePausedSession(work, { override, hasCode: kind === 'code', source: 'dispatcher' });
 }
 
 export const expiredEnding = {
@@ -99,7 +99,7 @@ interface Continuation {
 }
 
 /** Lets a paused session continue with a person's decision about a step. */
-async function continueSession(work: Work, { override, hasCode, source }: Continuation): Promise<void> {
+async function continuePausedSession(work: Work, { override, hasCode, source }: Continuation): Promise<void> {
   const { tx, session, steps } = work;
   const reason = session.pausedFor?.reason;
   const { step: current } = getCurrentStep(work);

@@ -34,14 +34,14 @@ export async function presentSession(
     ...(ending?.to === 'cancelled' ? { cancelling: true as const } : {}),
     task,
     currentStep: atStep === null || finishedAt ? null : (steps[atStep]?.stepId ?? null),
-    pausedFor: await presentPause(session, presignImage),
+    pausedFor: await presentSessionPause(session, presignImage),
     steps: await Promise.all(
       steps.map((step) => {
         const own = attempts.filter(({ position }) => position === step.position);
-        return presentStep(session, step, own, presignImage);
+        return presentSessionStep(session, step, own, presignImage);
       }),
     ),
-    metrics: presentMetrics(session, steps.length, now),
+    metrics: presentSessionMetrics(session, steps.length, now),
     workflowId,
     error,
     code: errorCode,
@@ -61,17 +61,17 @@ export async function presentSessionSummary(
     agentId,
     status,
     title: task?.title ?? null,
-    pausedFor: await presentPause(session, presignImage),
+    pausedFor: await presentSessionPause(session, presignImage),
     error,
     code: errorCode,
-    metrics: presentMetrics(session, task?.steps.length ?? 0, now),
+    metrics: presentSessionMetrics(session, task?.steps.length ?? 0, now),
     workflowId,
     createdAt: createdAt.toISOString(),
     finishedAt: finishedAt?.toISOString() ?? null,
   };
 }
 
-async function presentPause(
+async function presentSessionPause(
   { pausedFor }: AutopilotSessionEntity,
   presignImage: PresignImage,
 ): Promise<SessionPause | null> {
@@ -80,7 +80,7 @@ async function presentPause(
   return { reason, questionId, question, screenshotUrl: await presignImage(screenshotKey) };
 }
 
-async function presentStep(
+async function presentSessionStep(
   { task }: AutopilotSessionEntity,
   { position, stepId, status, selectors, stableCode }: AutopilotStepEntity,
   attempts: AutopilotAttemptEntity[],
@@ -90,13 +90,13 @@ async function presentStep(
     id: stepId,
     title: task?.steps[position]?.title ?? stepId,
     status,
-    attempts: await Promise.all(attempts.map((each) => presentAttempt(each, presignImage))),
+    attempts: await Promise.all(attempts.map((each) => presentStepAttempt(each, presignImage))),
     selectors: selectors.map(({ name, candidates }) => ({ name, candidates })),
     stableCode,
   };
 }
 
-async function presentAttempt(row: AutopilotAttemptEntity, presignImage: PresignImage): Promise<SessionAttempt> {
+async function presentStepAttempt(row: AutopilotAttemptEntity, presignImage: PresignImage): Promise<SessionAttempt> {
   const { attempt, strategy, startedAt, finishedAt, outcome, error, errorCode, screenshotKey } = row;
   return {
     attempt,
@@ -107,19 +107,19 @@ async function presentAttempt(row: AutopilotAttemptEntity, presignImage: Presign
     error,
     code: errorCode,
     screenshotUrl: await presignImage(screenshotKey),
-    usage: presentUsage(row),
+    usage: presentModelUsage(row),
   };
 }
 
-function presentMetrics(session: AutopilotSessionEntity, steps: number, now: Date): SessionMetrics {
+function presentSessionMetrics(session: AutopilotSessionEntity, steps: number, now: Date): SessionMetrics {
   const { passed, attempts, healed, startedAt, finishedAt } = session;
   const until = finishedAt ?? now;
   const durationMs = startedAt ? Math.max(0, until.getTime() - startedAt.getTime()) : 0;
-  return { steps, passed, attempts, ...presentUsage(session), durationMs, healed };
+  return { steps, passed, attempts, ...presentModelUsage(session), durationMs, healed };
 }
 
 type Used = Pick<AutopilotAttemptEntity, 'modelCalls' | 'inputTokens' | 'outputTokens' | 'costMicros'>;
 
-function presentUsage({ modelCalls, inputTokens, outputTokens, costMicros }: Used): AttemptUsage {
+function presentModelUsage({ modelCalls, inputTokens, outputTokens, costMicros }: Used): AttemptUsage {
   return { modelCalls, inputTokens, outputTokens, costUsd: microsToUsd(costMicros) };
 }

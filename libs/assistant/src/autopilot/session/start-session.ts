@@ -1,6 +1,6 @@
 import { audit, type Principal, requireExistingSecrets } from '@muster/access';
 import { type AgentBusy, requestWake, assignAgentToSession } from '@muster/machines';
-import { requireWakeable } from '@muster/commands';
+import { requireWakeableAgent } from '@muster/commands';
 import {
   AppError,
   type AutopilotBody,
@@ -40,7 +40,7 @@ export async function startSession(
   requireInputNames(inputs, vaultKeys);
   if (task) requireInputValues(task, [...Object.keys(inputs), ...vaultKeys]);
   await requireExistingSecrets(tx, organizationId, vaultKeys);
-  const { status: agentStatus, action } = await requireWakeable(tx, { organizationId, agentId }, 'autopilot_open');
+  const { status: agentStatus, action } = await requireWakeableAgent(tx, { organizationId, agentId }, 'autopilot_open');
   const id = newId();
   requireFreeAgent(await assignAgentToSession(tx, { organizationId, agentId }, id), agentStatus);
   if (action === 'wake') {

@@ -33,7 +33,7 @@ export async function startNextStep(work: Work): Promise<void> {
   }
   if (session.atStep !== step.position) session.held = null;
   session.atStep = step.position;
-  if (session.held) return continueAttempt(work, step, session.held);
+  if (session.held) return continueHeldAttempt(work, step, session.held);
   if (step.tried.length >= session.maxAttempts) {
     step.status = 'failed';
     appendStepEvent(work, step);
@@ -67,7 +67,7 @@ export async function startNextStep(work: Work): Promise<void> {
 }
 
 /** Continues a held attempt after a person approved its submit. */
-async function continueAttempt(work: Work, step: StepRow, held: HeldAttempt): Promise<void> {
+async function continueHeldAttempt(work: Work, step: StepRow, held: HeldAttempt): Promise<void> {
   const { tx, session } = work;
   markStepSubmitting(step, held);
   const taskStep = requireTaskOfSession(session).steps[step.position]!;

@@ -45,14 +45,14 @@ function listTaskErrors({ steps, inputs, success, startUrl }: AutopilotTask): Fi
       ids.add(id);
       return [
         ...(twin ? [{ field: `${prefix}.steps.${at}.id`, message: `two steps have the id ${id}` }] : []),
-        ...checkExpectation(expect, `${prefix}.steps.${at}.expect`),
+        ...checkStepExpectation(expect, `${prefix}.steps.${at}.expect`),
       ];
     }),
-    ...checkExpectation(success.check, `${prefix}.success.check`),
+    ...checkStepExpectation(success.check, `${prefix}.success.check`),
   ];
 }
 
-function checkExpectation(expect: TaskExpectation | null | undefined, field: string): FieldError[] {
+function checkStepExpectation(expect: TaskExpectation | null | undefined, field: string): FieldError[] {
   if (!expect || Object.values(expect).some((value) => value !== undefined)) return [];
   return [{ field, message: 'an expectation needs url, text, notText or selector' }];
 }

@@ -5,32 +5,32 @@ import { selectorKinds, sessionActions, taskStepKinds } from '@muster/contracts'
 // the classes of contracts.
 
 const text = { type: 'string' };
-const nullableSchema = (type: string) => ({ type: [type, 'null'] });
+const makeNullableSchema = (type: string) => ({ type: [type, 'null'] });
 
-function objectSchema(properties: Record<string, object>) {
+function makeObjectSchema(properties: Record<string, object>) {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
 }
 
 const expectation = {
   anyOf: [
-    objectSchema({
-      url: nullableSchema('string'),
-      text: nullableSchema('string'),
-      notText: nullableSchema('string'),
-      selector: nullableSchema('string'),
+    makeObjectSchema({
+      url: makeNullableSchema('string'),
+      text: makeNullableSchema('string'),
+      notText: makeNullableSchema('string'),
+      selector: makeNullableSchema('string'),
     }),
     { type: 'null' },
   ],
 };
 
-export const taskSchema = objectSchema({
+export const taskSchema = makeObjectSchema({
   title: text,
   goal: text,
-  startUrl: nullableSchema('string'),
+  startUrl: makeNullableSchema('string'),
   inputs: { type: 'array', items: text },
   steps: {
     type: 'array',
-    items: objectSchema({
+    items: makeObjectSchema({
       id: text,
       title: text,
       instruction: text,
@@ -38,10 +38,10 @@ export const taskSchema = objectSchema({
       kind: { type: 'string', enum: [...taskStepKinds] },
     }),
   },
-  success: objectSchema({ description: text, check: expectation }),
+  success: makeObjectSchema({ description: text, check: expectation }),
 });
 
-export const planSchema = objectSchema({
+export const planSchema = makeObjectSchema({
   task: taskSchema,
   // eslint-disable-next-line id-denylist -- A field of the API.
   kept: { type: 'array', items: text },
@@ -49,19 +49,19 @@ export const planSchema = objectSchema({
   notes: text,
 });
 
-export const stepSchema = objectSchema({
+export const stepSchema = makeObjectSchema({
   status: { type: 'string', enum: ['act', 'done', 'blocked', 'unsure'] },
   reason: { type: 'string', enum: ['', 'one_time_code', 'captcha', 'other'] },
   question: text,
   confidence: { type: 'number', minimum: 0, maximum: 1 },
   actions: {
     type: 'array',
-    items: objectSchema({
+    items: makeObjectSchema({
       action: { type: 'string', enum: [...sessionActions] },
       name: text,
       selectors: {
         type: 'array',
-        items: objectSchema({ kind: { type: 'string', enum: [...selectorKinds] }, selector: text }),
+        items: makeObjectSchema({ kind: { type: 'string', enum: [...selectorKinds] }, selector: text }),
       },
       value: text,
       all: { type: 'boolean' },

@@ -206,7 +206,7 @@ export async function checkPlacementModel(
       fc.array(fc.tuple(fc.constantFrom(...names), fc.nat()), { minLength: length, maxLength: length }),
       async (agents, walk: Step[]) => {
         await fixture.deleteJobsAndAgents();
-        for (const name of ['first', 'second']) await fixture.putTestAccount(name);
+        for (const name of ['first', 'second']) await fixture.putAccount(name);
         for (const agent of agents) await addRandomAgent(fixture, createChooser(agent));
         await fixture.jobs.query('UPDATE organization_settings SET vm_auto_wake_on_job = true');
         const keyLimits: KeyLimits = new Map();

@@ -66,8 +66,8 @@ export async function readPlacementState({ jobs: { query, organizationId } }: Pl
 }
 
 const labelsIncludeTarget = (labels: string[], job: Job) => job.targetLabels!.every((label) => labels.includes(label));
-const isWaiting = (job: Job) => job.status === 'queued' && !job.isDispatched && !job.isCancelled;
-const isUnplaced = (job: Job) => job.agentId === null;
+const isWaitingJob = (job: Job) => job.status === 'queued' && !job.isDispatched && !job.isCancelled;
+const isUnplacedJob = (job: Job) => job.agentId === null;
 const precedesInQueue = (a: Pick<Job, 'priority' | 'queuedAt'>, b: Pick<Job, 'priority' | 'queuedAt'>) =>
   a.priority !== b.priority ? a.priority > b.priority : a.queuedAt < b.queuedAt;
 
@@ -97,15 +97,15 @@ export class Rules {
     };
     const hasAccount = (pool: string) =>
       (accounts ?? []).some((account) => account.pool === pool && account.isUsable && account.held < account.limit);
-    return isWaiting(job) && (job.keys ?? []).every(hasRoom) && (job.pools ?? []).every(hasAccount);
+    return isWaitingJob(job) && (job.keys ?? []).every(hasRoom) && (job.pools ?? []).every(hasAccount);
   }
 
   isIdleForJob(agent: Agent, job: Job): boolean {
-    return agent.status === 'online' && agent.isFree && (isUnplaced(job) ? agent.placement : true);
+    return agent.status === 'online' && agent.isFree && (isUnplacedJob(job) ? agent.placement : true);
   }
 
   couldAgentRunJob(agent: Agent, job: Job): boolean {
-    return isUnplaced(job)
+    return isUnplacedJob(job)
       ? agent.status !== 'terminated' && labelsIncludeTarget(agent.labels, job)
       : job.agentId === agent.id;
   }
@@ -114,7 +114,7 @@ export class Rules {
   listNeedlesslyWaitingJobs(which: 'unplaced' | 'all'): string[] {
     if (this.room <= 0) return [];
     return this.state.jobs
-      .filter((job) => (which === 'all' || isUnplaced(job)) && this.isStartableJob(job))
+      .filter((job) => (which === 'all' || isUnplacedJob(job)) && this.isStartableJob(job))
       .filter((job) =>
         this.state.agents.some((agent) => this.couldAgentRunJob(agent, job) && this.isIdleForJob(agent, job)),
       )
@@ -132,7 +132,7 @@ export class Rules {
         const overtaking = started.find((other) => {
           const agent = this.state.agents.find(({ id }) => id === other.agentId)!;
           return (
-            precedesInQueue(job, other) && this.couldAgentRunJob(agent, job) && (!isUnplaced(job) || agent.placement)
+            precedesInQueue(job, other) && this.couldAgentRunJob(agent, job) && (!isUnplacedJob(job) || agent.placement)
           );
         });
         return overtaking ? [`${job.id} by ${overtaking.id}`] : [];
@@ -165,7 +165,7 @@ export class Rules {
   listWrongWakes(before: State): string[] {
     const { agents, jobs, autoWake } = this.state;
     const waiting = jobs
-      .filter((job) => isUnplaced(job) && this.isStartableJob(job))
+      .filter((job) => isUnplacedJob(job) && this.isStartableJob(job))
       .sort((a, b) => (precedesInQueue(a, b) ? -1 : 1));
     const ownOf = (agent: Agent) =>
       jobs

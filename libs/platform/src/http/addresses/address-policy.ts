@@ -29,7 +29,7 @@ export class AddressPolicy {
     const faults = checkOutboundList(allow);
     if (faults.length) throw new Error(faults.join('; '));
     for (const entry of allow) {
-      if (ipaddr.isValidCIDR(entry) || ipaddr.isValid(entry)) this.ranges.push(parseRange(entry));
+      if (ipaddr.isValidCIDR(entry) || ipaddr.isValid(entry)) this.ranges.push(parseAddressRange(entry));
       else this.hosts.add(normalizeHost(entry));
     }
   }
@@ -86,11 +86,11 @@ function isPublic(address: Address): boolean {
 export function isWithinRanges(address: string, entries: readonly string[]): boolean {
   if (!ipaddr.isValid(address)) return false;
   const plain = ipaddr.process(address);
-  return entries.some((entry) => isInRange(plain, parseRange(entry)));
+  return entries.some((entry) => isInRange(plain, parseAddressRange(entry)));
 }
 
 /** Parses a CIDR, or an address as a range of one address. An IPv4-mapped IPv6 range becomes the IPv4 range. */
-function parseRange(entry: string): [Address, number] {
+function parseAddressRange(entry: string): [Address, number] {
   const [base, bits]: [Address, number] = ipaddr.isValidCIDR(entry)
     ? ipaddr.parseCIDR(entry)
     : [ipaddr.parse(entry), entry.includes(':') ? 128 : 32];

@@ -60,7 +60,7 @@ export class Names {
   }
 
   private async queryResolver(resolver: Resolver, name: string, over: AbortSignal): Promise<FoundAddress[]> {
-    const families = [resolveFamily(resolver, name, 4), resolveFamily(resolver, name, 6)];
+    const families = [resolveAddressFamily(resolver, name, 4), resolveAddressFamily(resolver, name, 6)];
     try {
       await Promise.any(families);
     } catch (error) {
@@ -101,7 +101,7 @@ export class Names {
   }
 }
 
-function resolveFamily(resolver: Resolver, name: string, family: 4 | 6): Promise<FoundAddress[]> {
+function resolveAddressFamily(resolver: Resolver, name: string, family: 4 | 6): Promise<FoundAddress[]> {
   return new Promise((resolve, reject) => {
     resolver[family === 4 ? 'resolve4' : 'resolve6'](name, (error, addresses) => {
       if (error) reject(error);

@@ -200,7 +200,7 @@ export class Outbound implements OnApplicationShutdown {
       outgoing.on('error', failExchange);
       outgoing.on('response', (response) => {
         answered = true;
-        readBody(response, maxAnswerBytes).then((bytes) => {
+        readResponseBody(response, maxAnswerBytes).then((bytes) => {
           clearTimeout(timer);
           resolve({ status: response.statusCode!, headers: response.headers, body: bytes });
         }, failExchange);
@@ -273,7 +273,7 @@ function toExchangeError(error: NodeJS.ErrnoException, { reusedSocket }: ClientR
   return stale ? new StaleConnection() : toOutboundError(error);
 }
 
-async function readBody(response: IncomingMessage, maxAnswerBytes: number): Promise<Buffer> {
+async function readResponseBody(response: IncomingMessage, maxAnswerBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {

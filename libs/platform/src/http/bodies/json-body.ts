@@ -48,7 +48,7 @@ export async function parseJsonBody(raw: Buffer, { halfPairs = 'refuse' }: JsonO
 
 function parseAtOnce(input: string, halfPairs: 'refuse' | 'replace'): unknown {
   const text = replaceHalfPairs(input, halfPairs);
-  if (exceedsDepth(text, maxDepth)) throw tooDeepError(maxDepth);
+  if (exceedsNestingDepth(text, maxDepth)) throw tooDeepError(maxDepth);
   let value: unknown;
   try {
     value = parse(text, undefined, { protoAction: 'error', constructorAction: 'error' });
@@ -76,7 +76,7 @@ function replaceHalfPairs(text: string, halfPairs: 'refuse' | 'replace'): string
 }
 
 /** Counts brackets outside strings before any recursive code gets the text. */
-function exceedsDepth(text: string, limit: number): boolean {
+function exceedsNestingDepth(text: string, limit: number): boolean {
   let depth = 0;
   let inString = false;
   for (let i = 0; i < text.length; i += 1) {
