@@ -88,7 +88,7 @@ interface Said {
 const describePermissionError = (path: string): Said => ({
   message: `You do not have the rights to read or write ${path}.`,
   exitCode: exitCodes.refused,
-  hint: 'To store logins in another folder, set MUSTER_CONFIG_DIR. MUSTER_URL and MUSTER_API_KEY need no file.',
+  hint: 'To store logins in another folder, set MUSTER_CONFIG_DIR. To use no file, set MUSTER_URL and MUSTER_API_KEY.',
 });
 
 /** Messages for errors of the local file system, by error code. Each function gets the path of the file. */

@@ -124,7 +124,7 @@ export function RunExplanation({ run }: { run: Job }) {
         )}
         {details && (
           <details className="mt-1">
-            <summary className="text-dim">How it ended, and its trace</summary>
+            <summary className="text-dim">Exit code and stack trace</summary>
             <pre
               tabIndex={0}
               aria-label="Trace"
