@@ -183,7 +183,7 @@ describe('a feedback report', () => {
 
   it('a feedback report is enriched by rules if no model is configured', async () => {
     const none = await startFeedbackSync({ env: trackers.environment });
-    const id = await none.submit();
+    const id = await none.submitFeedback();
     await none.waitUntilSynced(id);
     const [item] = await none.sql('SELECT * FROM feedback_work_item WHERE submission_id = $1', [id]);
     expect(item).toMatchObject({ enrichedBy: 'rule', modelAskedAt: null });

@@ -12,7 +12,7 @@ import {
   testPassword,
 } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { buildOktaUser, startProvider, usersPath } from '../scim/scim.harness';
+import { makeOktaUser, startProvider, usersPath } from '../scim/scim.harness';
 
 describe('a suspended organization', () => {
   let harness: Harness;
@@ -93,7 +93,7 @@ describe('a suspended organization', () => {
       tenant.as.admin.post('/api/invitations', { email: 'guest@example.com', role: 'viewer' }),
     'POST /api/users': () =>
       tenant.as.admin.post('/api/users', { email: `u-${newId()}@example.com`, password: testPassword, role: 'viewer' }),
-    'POST /api/scim/v2/Users': () => provider.post(usersPath, buildOktaUser(`u-${newId()}@example.com`)),
+    'POST /api/scim/v2/Users': () => provider.post(usersPath, makeOktaUser(`u-${newId()}@example.com`)),
     'POST /api/agent/{id}/action': () => performAgentAction({ action: 'start' }),
     'start_job of a workflow': () => performAgentAction({ action: 'start_job', workflowId }),
     'start_job of a queued job': () => performAgentAction({ action: 'start_job', jobId }),

@@ -52,7 +52,7 @@ describe('a session of the autopilot', () => {
     [{ task: newTask({ startUrl: 'file:///etc/passwd' }) }, 'task.startUrl'],
     [{ task: newTask({ steps: [] }) }, 'task.steps'],
     [{ task: newTask({ steps: [newTask().steps[0]!, newTask().steps[0]!] }) }, 'task.steps.1.id'],
-    [{ task: newTask({ steps: [{ ...buildTask().steps[0]!, expect: {} }] }) }, 'task.steps.0.expect'],
+    [{ task: newTask({ steps: [{ ...newTask().steps[0]!, expect: {} }] }) }, 'task.steps.0.expect'],
     [{ task: newTask({ inputs: ['CLAIM'] }) }, 'inputs.CLAIM'],
     [{ task: newTask(), inputs: { PATH: 'x' } }, 'inputs.PATH'],
     [{ task: newTask(), vaultKeys: ['NOT_THERE'] }, 'vaultKeys.0'],
@@ -201,17 +201,17 @@ describe('a session of the autopilot', () => {
   it.each<[string, object, string]>([
     [
       'uses an unknown input',
-      { ...buildClick('Name'), action: 'fill', value: '{{AWS_SECRET}}' },
+      { ...makeClick('Name'), action: 'fill', value: '{{AWS_SECRET}}' },
       'neither an input nor a vault key',
     ],
     [
       'leaves the site',
-      { ...buildClick('x'), action: 'navigate', selectors: [], value: 'https://evil.test/' },
+      { ...makeClick('x'), action: 'navigate', selectors: [], value: 'https://evil.test/' },
       'not on the site',
     ],
     [
       'opens a file',
-      { ...buildClick('x'), action: 'navigate', selectors: [], value: 'file:///etc/passwd' },
+      { ...makeClick('x'), action: 'navigate', selectors: [], value: 'file:///etc/passwd' },
       'not on the site',
     ],
   ])('an autopilot session sends its browser no action that %s', async (_, action, error) => {
@@ -325,8 +325,8 @@ describe('a session of the autopilot', () => {
       if (schemaName === 'autopilot_task')
         return {
           json: {
-            ...buildTask(),
-            steps: [{ ...buildTask().steps[0]!, expect: null }],
+            ...newTask(),
+            steps: [{ ...newTask().steps[0]!, expect: null }],
             success: { description: '', check: null },
           },
         };
@@ -340,7 +340,7 @@ describe('a session of the autopilot', () => {
     const generated = await session.act({ action: 'generate-task', intent: 'Do it' });
     expect(generated).toMatchObject({ status: 200, body: { task: { goal: 'Have it done.' } } });
     browsers.model.addRule(() => ({
-      json: { ...buildTask(), startUrl: 'file:///x', steps: [], success: { description: '', check: null } },
+      json: { ...newTask(), startUrl: 'file:///x', steps: [], success: { description: '', check: null } },
     }));
     expect(await session.act({ action: 'generate-task', intent: 'Do it' })).toMatchObject({
       status: 502,

@@ -27,7 +27,7 @@ def decode(picture):
             raise ImageFault("damaged", "the decoder sees another size")
         image.load()
         image.fp, picture.clean = None, b""
-        image = as_shown(image, picture)
+        image = orient_image(image, picture)
     except (ImageFault, MemoryError):
         raise
     except Exception as error:
@@ -40,9 +40,9 @@ def decode(picture):
     return image
 
 
-def as_shown(image, picture):
+def orient_image(image, picture):
     if picture.bits == 16:
-        image = scaled_to_8_bits(image)
+        image = scale_to_8_bits(image)
     if not picture.is_grey:
         return image if image.mode == "RGB" else image.convert("RGB")
     if image.mode != "L":
@@ -50,24 +50,24 @@ def as_shown(image, picture):
     return image.point([255 - value for value in range(256)]) if picture.is_inverted else image
 
 
-def scaled_to_8_bits(image):
+def scale_to_8_bits(image):
     """Scales from the darkest to the brightest value, rounded. Each value needs four bytes, so a large image is scaled
     in bands."""
     width, height = image.size
     if width * height <= PIXELS_AT_ONCE:
         whole = image.convert("I")
-        return whole.point(table_of(*whole.getextrema()), "L")
+        return whole.point(build_scaling_table(*whole.getextrema()), "L")
     rows = max(1, PIXELS_AT_ONCE // width)
     bands = [(0, top, width, min(top + rows, height)) for top in range(0, height, rows)]
     extremes = [image.crop(band).convert("I").getextrema() for band in bands]
-    table = table_of(min(low for low, _ in extremes), max(high for _, high in extremes))
+    table = build_scaling_table(min(low for low, _ in extremes), max(high for _, high in extremes))
     scaled = Image.new("L", image.size)
     for band in bands:
         scaled.paste(image.crop(band).convert("I").point(table, "L"), band)
     return scaled
 
 
-def table_of(low, high):
+def build_scaling_table(low, high):
     """Returns the new value for each of the 65,536 values; values that the image does not contain get any new value."""
     span = max(high - low, 1)
     return [0] * low + [(510 * value + span) // (2 * span) for value in range(high - low + 1)] + [255] * (65535 - high)

@@ -33,11 +33,11 @@ def main():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     settings = read_settings()
     for line in sys.stdin:
-        answers.write(json.dumps(perform(json.loads(line), settings)) + "\n")
+        answers.write(json.dumps(convert_or_report(json.loads(line), settings)) + "\n")
         answers.flush()
 
 
-def perform(task, settings):
+def convert_or_report(task, settings):
     try:
         return convert(task, settings)
     except ImageFault as fault:
@@ -54,17 +54,17 @@ def convert(task, settings):
     is_large = os.fstat(file).st_size > LARGE_FILE_BYTES
     with contextlib.ExitStack() as held:
         if is_large:
-            held.enter_context(alone(task["lock"]))
+            held.enter_context(hold_exclusive_lock(task["lock"]))
         picture = read_tiff(read_all(file))
         if not is_large and picture.width * picture.height > LARGE_PIXELS:
-            held.enter_context(alone(task["lock"]))
+            held.enter_context(hold_exclusive_lock(task["lock"]))
         image = decode(picture)
         sizes = {name: write_variant(image, variant["path"], variant) for name, variant in task["variants"].items()}
         return {"width": image.width, "height": image.height, "bytes": sizes}
 
 
 @contextlib.contextmanager
-def alone(path):
+def hold_exclusive_lock(path):
     """Holds an exclusive lock. The kernel releases the lock of a process that ends."""
     with open(path, "a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -9,10 +9,10 @@ from datetime import date
 from functools import lru_cache
 
 from .faults import CommandFault, ImageFault
-from .lookup import plain_id
+from .lookup import normalize_id
 from .paths import require_allowed
-from .teeth import teeth_of
-from .text import decode
+from .teeth import parse_teeth
+from .text import decode_text
 
 # Maximum number of images of a tooth. With 32 teeth this is the maximum number of images of one command.
 max_images_of_a_tooth = 125
@@ -51,13 +51,13 @@ def read_data_file(settings, patimageid, teeth):
     heaps = {tooth: [] for tooth in teeth}
     skipped = 0
     try:
-        with _open(settings) as file:
-            for place, line in enumerate(_lines_of(file)):
-                fields = _fields_of(line)
+        with _open_data_file(settings) as file:
+            for place, line in enumerate(_iterate_lines(file)):
+                fields = _parse_fields(line)
                 if fields is None:
                     skipped += 1
                 elif patimageid is not None and fields[0] == patimageid:
-                    _keep(heaps, place, fields)
+                    _keep_newest(heaps, place, fields)
     except OSError as error:
         why = "is not there" if isinstance(error, FileNotFoundError) else "cannot be read"
         raise CommandFault("data_file_unavailable", f"the imaging data file {why}") from None
@@ -65,7 +65,7 @@ def read_data_file(settings, patimageid, teeth):
     return Found(of_tooth, skipped)
 
 
-def _open(settings):
+def _open_data_file(settings):
     """Opens the data file. The operator may configure a path outside of the image folders, but a link must not lead out
     of these folders."""
     path = os.path.abspath(settings.data_file)
@@ -82,7 +82,7 @@ def _open(settings):
     return os.fdopen(file, "rb", buffering=1 << 20)
 
 
-def _lines_of(file):
+def _iterate_lines(file):
     """Yields the lines without their line ends; None for a line that is too long to be valid."""
     first = True
     while True:
@@ -99,17 +99,17 @@ def _lines_of(file):
             is_whole = rest.endswith(b"\n") or len(rest) < _longest_line
 
 
-def _fields_of(line):
+def _parse_fields(line):
     """Returns the fields of a line that are used, or None if the line is short, empty or damaged."""
-    text = decode(line) if line else None
+    text = decode_text(line) if line else None
     if text is None or "\0" in text:
         return None
     fields = text.split("|", _fields)
     if len(fields) < _fields:
         return None
     patimageid, ordinal, filename, day, time = (field.strip() for field in fields[:5])
-    patimageid = plain_id(patimageid)
-    taken = _day_of(day)
+    patimageid = normalize_id(patimageid)
+    taken = _parse_day(day)
     if patimageid is None or taken is None or not filename or not _ordinal.fullmatch(ordinal):
         return None
     if time and not _time.fullmatch(time):
@@ -117,10 +117,10 @@ def _fields_of(line):
     return patimageid, int(ordinal), filename, taken, time, fields[10]
 
 
-def _keep(heaps, place, fields):
+def _keep_newest(heaps, place, fields):
     _, ordinal, filename, day, time, tooth_data = fields
     image = ImageLine(ordinal, filename, day, time)
-    for tooth in teeth_of(tooth_data):
+    for tooth in parse_teeth(tooth_data):
         heap = heaps.get(tooth)
         if heap is None:
             continue
@@ -133,7 +133,7 @@ def _keep(heaps, place, fields):
 
 
 @lru_cache(maxsize=50_000)
-def _day_of(text):
+def _parse_day(text):
     if not _day.fullmatch(text):
         return None
     try:

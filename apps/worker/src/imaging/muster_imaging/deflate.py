@@ -3,7 +3,7 @@
 import zlib
 
 
-def exactly(part, size):
+def limit_to_size(part, size):
     """Returns the part, compressed, with exactly `size` bytes in it, or None if it has fewer. If a part has more bytes
     than expected, the decoder leaves old memory in its last bytes, which may show pixels of another image."""
     inflater = zlib.decompressobj()

@@ -53,48 +53,48 @@ class Work:
         batch = []
         for image in left:
             # An earlier worker converted this image but did not upload it.
-            if answer := self.read_made(image["ordinal"]):
+            if answer := self.read_converted(image["ordinal"]):
                 batch.append((image["ordinal"], answer))
         made = {ordinal for ordinal, _ in batch}
-        tasks = (self.task_of(image) for image in left if image["ordinal"] not in made)
+        tasks = (self.build_task(image) for image in left if image["ordinal"] not in made)
         for task, answer in Pool(self.job.folder).convert(tasks):
             ordinal = task["ordinal"]
             if isinstance(answer, ImageFault):
                 self.outcomes[ordinal] = {"ordinal": ordinal, "code": answer.code, "error": str(answer)}
                 self.report_progress()
                 continue
-            self.write_made(ordinal, answer)
+            self.write_converted(ordinal, answer)
             batch.append((ordinal, answer))
             if len(batch) >= AT_ONCE:
-                batch = self.send(batch)
+                batch = self.upload_batch(batch)
         while batch:
-            batch = self.send(batch)
+            batch = self.upload_batch(batch)
 
-    def task_of(self, image):
+    def build_task(self, image):
         ordinal = image["ordinal"]
-        variants = {name: {**variant, "path": self.path_of(ordinal, name)} for name, variant in VARIANTS.items()}
+        variants = {name: {**variant, "path": self.get_path(ordinal, name)} for name, variant in VARIANTS.items()}
         source = {"folder": self.job.payload["imagingPath"], "patimageid": self.job.payload["patimageid"]}
         return {**source, "ordinal": ordinal, "filename": image["filename"], "variants": variants}
 
-    def send(self, batch):
+    def upload_batch(self, batch):
         """Uploads the first images of the batch and returns the others."""
         some, others = batch[:AT_ONCE], batch[AT_ONCE:]
         objects = [
-            {"name": name, "ordinal": ordinal, "size": answer["bytes"][name], "path": self.path_of(ordinal, name)}
+            {"name": name, "ordinal": ordinal, "size": answer["bytes"][name], "path": self.get_path(ordinal, name)}
             for ordinal, answer in some
             for name in VARIANTS
         ]
-        self.uploader.send(objects, Sent(some, self.keep).one)
+        self.uploader.send(objects, Sent(some, self.record_uploaded).count_uploaded)
         for ordinal, _ in some:
             if ordinal not in self.outcomes:
                 error = "the store refuses the picture"
                 self.outcomes[ordinal] = {"ordinal": ordinal, "code": "upload_failed", "error": error}
-            for path in [*(self.path_of(ordinal, name) for name in VARIANTS), self.path_of(ordinal, "made")]:
+            for path in [*(self.get_path(ordinal, name) for name in VARIANTS), self.get_path(ordinal, "made")]:
                 os.unlink(path)
         self.report_progress()
         return others
 
-    def keep(self, ordinal, answer):
+    def record_uploaded(self, ordinal, answer):
         sizes = {"width": answer["width"], "height": answer["height"], "bytes": answer["bytes"]["full"]}
         self.outcomes[ordinal] = {"ordinal": ordinal, **sizes}
         append_line(self.sent_file, self.outcomes[ordinal])
@@ -102,39 +102,39 @@ class Work:
     def report_progress(self):
         self.progress.report(len(self.outcomes), sum("code" in each for each in self.outcomes.values()))
 
-    def path_of(self, ordinal, name):
+    def get_path(self, ordinal, name):
         return os.path.join(self.made, f"{ordinal}-{name}")
 
-    def write_made(self, ordinal, answer):
-        path = self.path_of(ordinal, "made")
+    def write_converted(self, ordinal, answer):
+        path = self.get_path(ordinal, "made")
         with open(path + ".draft", "w") as file:
             json.dump(answer, file)
         os.rename(path + ".draft", path)
 
-    def read_made(self, ordinal):
+    def read_converted(self, ordinal):
         try:
-            with open(self.path_of(ordinal, "made")) as file:
+            with open(self.get_path(ordinal, "made")) as file:
                 answer = json.load(file)
         except OSError:
             return None
-        return answer if all(os.path.exists(self.path_of(ordinal, name)) for name in VARIANTS) else None
+        return answer if all(os.path.exists(self.get_path(ordinal, name)) for name in VARIANTS) else None
 
 
 class Sent:
     """Lists an image as uploaded only when all of its files are uploaded."""
 
-    def __init__(self, answers, keep):
+    def __init__(self, answers, record_uploaded):
         self.answers = dict(answers)
         self.left = {ordinal: len(VARIANTS) for ordinal in self.answers}
-        self.keep = keep
+        self.record_uploaded = record_uploaded
         self.lock = threading.Lock()
 
-    def one(self, sent):
+    def count_uploaded(self, sent):
         with self.lock:
             ordinal = sent["ordinal"]
             self.left[ordinal] -= 1
             if self.left[ordinal] == 0:
-                self.keep(ordinal, self.answers[ordinal])
+                self.record_uploaded(ordinal, self.answers[ordinal])
 
 
 def append_line(path, value):

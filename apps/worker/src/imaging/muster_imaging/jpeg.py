@@ -10,18 +10,18 @@ NOT_BEFORE_FRAMES = (0x00, 0xD8, 0xD9, 0xDA)
 MOST_STEPS = 300
 
 
-def fault_of_jpeg(part, wide, high):
+def find_jpeg_fault(part, wide, high):
     """Returns why the JPEG cannot be a strip or tile of this size, or None. For missing pixels, the decoder invents
     values or leaves old memory, which may show another image."""
     if bytes(part[:2]) != b"\xff\xd8" or b"\xff\xd9" not in bytes(part[-65_536:]).rstrip(b"\0")[-64:]:
         return "the file ends within its pixels"
-    size = size_of_jpeg(part)
+    size = read_jpeg_size(part)
     if size is None or size[0] < wide or size[1] < high:
         return "a JPEG in the file is smaller than its part of the image"
     return None
 
 
-def size_of_jpeg(part):
+def read_jpeg_size(part):
     """Returns the width and height in the frame, or None if there is no frame before the pixels."""
     at = 2
     for _ in range(MOST_STEPS):

@@ -13,16 +13,16 @@ _ink = (255, 255, 255)
 
 def draw_label(cell, text):
     """Draws white text on a black strip in the lower left corner, which is readable on dark and on light images."""
-    words = _drawn(text)
+    words = _draw_mask(text)
     width, height = words.width + 2 * _margin, words.height + 2 * _margin
     left, top = 0, cell.height - height
     cell.paste(_paper, (left, top, min(width, cell.width), cell.height))
     cell.paste(_ink, (left + _margin, top + _margin), words)
 
 
-def _drawn(text):
+def _draw_mask(text):
     """Returns the text as a mask, with the same height for every text."""
-    font, scale = _font()
+    font, scale = _load_font()
     draw = ImageDraw.Draw(Image.new("L", (1, 1)))
     _, top, _, bottom = draw.textbbox((0, 0), "#0123456789-g", font=font)
     left, _, right, _ = draw.textbbox((0, 0), text, font=font)
@@ -32,7 +32,7 @@ def _drawn(text):
 
 
 @lru_cache(maxsize=1)
-def _font():
+def _load_font():
     """Returns a font and its enlargement: Pillow's own, Debian's, or else the small bitmap font of every Pillow."""
     for find in (lambda: ImageFont.load_default(_size), lambda: ImageFont.truetype(_debian, _size)):
         try:

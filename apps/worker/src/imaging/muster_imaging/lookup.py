@@ -38,7 +38,7 @@ class Patient:
 
 def find_patient(lookup, patients):
     """Returns the one patient that the lookup means. The first form that matches any patient counts."""
-    forms = _forms_of(lookup)
+    forms = _list_forms(lookup)
     found = [set() for _ in forms]
     for patient in patients:
         for form, those in zip(forms, found):
@@ -52,40 +52,40 @@ def find_patient(lookup, patients):
     raise CommandFault("patient_not_found", "no patient answers to this lookup")
 
 
-def plain_id(text):
+def normalize_id(text):
     """Returns a PATIMAGEID without leading zeros, or None if the text is not a PATIMAGEID."""
     text = text.strip()
     return text.lstrip("0") or "0" if re.fullmatch("[0-9]{1,40}", text) else None
 
 
-def _forms_of(lookup):
+def _list_forms(lookup):
     text = lookup.strip()
     if not text or len(text) > longest_lookup:
         return []
     if re.fullmatch("[0-9]+", text):
-        return _forms_of_digits(text)
-    ids = _ids_in(text)
+        return _list_forms_of_digits(text)
+    ids = _find_ids(text)
     if len(ids) > 1:
         raise CommandFault("patient_ambiguous", f"the lookup names {len(ids)} PATIMAGEIDs")
-    name = _plain(text)
+    name = _normalize_name(text)
     return [
         *([lambda patient: patient.patimageid in ids] if ids else []),
-        *_forms_of_chart(text),
-        *([lambda patient: name in _names_of(patient)] if name else []),
+        *_list_forms_of_chart(text),
+        *([lambda patient: name in _list_names(patient)] if name else []),
     ]
 
 
-def _forms_of_digits(text):
-    wanted = plain_id(text)
+def _list_forms_of_digits(text):
+    wanted = normalize_id(text)
     by_id = lambda patient: wanted is not None and patient.patimageid == wanted  # noqa: E731
-    by_chart = _forms_of_chart(text)
+    by_chart = _list_forms_of_chart(text)
     # Ids are not written with leading zeros, but charts often are. If both match, the lookup is ambiguous.
     if text != wanted:
         return [lambda patient: by_id(patient) or by_chart[0](patient)]
     return [by_id, *by_chart]
 
 
-def _forms_of_chart(text):
+def _list_forms_of_chart(text):
     folded = text.casefold()
     return [
         lambda patient: patient.chart is not None and patient.chart == text,
@@ -93,7 +93,7 @@ def _forms_of_chart(text):
     ]
 
 
-def _ids_in(text):
+def _find_ids(text):
     """Returns the ids of a label: numbers after PATIMAGEID, else the only number; without that word, after `#`."""
     if _word.search(text):
         named = _after_word.findall(text) or _any_number.findall(text)
@@ -103,17 +103,17 @@ def _ids_in(text):
             return set()
     else:
         numbers = set(_sign.findall(text))
-    return {plain_id(number) for number in numbers} - {None}
+    return {normalize_id(number) for number in numbers} - {None}
 
 
-def _names_of(patient):
-    first, last = _plain(patient.first_name), _plain(patient.last_name)
+def _list_names(patient):
+    first, last = _normalize_name(patient.first_name), _normalize_name(patient.last_name)
     if not first or not last:
         return {first or last} - {""}
     return {f"{last},{first}", f"{first} {last}"}
 
 
-def _plain(text):
+def _normalize_name(text):
     """Returns a name in lower case, without accents and with single spaces."""
     folded = unicodedata.normalize("NFKD", text.translate(_quotes).casefold()).translate(_plain_letters)
     bare = "".join(each for each in folded if not unicodedata.combining(each))

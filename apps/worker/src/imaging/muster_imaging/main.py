@@ -32,24 +32,24 @@ class Job:
 
 def main():
     kind, folder = os.environ["MUSTER_IMAGING_KIND"], os.environ["MUSTER_IMAGING_FOLDER"]
-    outcome = perform(kind, folder)
+    outcome = run_operation(kind, folder)
     try:
-        leave(outcome, folder)
+        write_outcome(outcome, folder)
     except OSError:
         # The disk is full. Removing the command's images makes room for the outcome.
         for each in os.scandir(folder):
             shutil.rmtree(each.path) if each.is_dir(follow_symlinks=False) else os.unlink(each.path)
-        leave(outcome, folder)
+        write_outcome(outcome, folder)
 
 
-def leave(outcome, folder):
+def write_outcome(outcome, folder):
     path = os.path.join(folder, "outcome.json")
     with open(path + ".draft", "w", encoding="utf-8") as file:
         json.dump(outcome, file)
     os.rename(path + ".draft", path)
 
 
-def take_inputs():
+def read_and_remove_inputs():
     """Reads the inputs and removes their file, because it may contain a patient's name."""
     with open("inputs.json", encoding="utf-8") as file:
         payload = json.load(file)
@@ -57,11 +57,11 @@ def take_inputs():
     return payload
 
 
-def perform(kind, folder):
+def run_operation(kind, folder):
     try:
         if not has_pillow():
             raise CommandFault("imaging_unavailable", UNAVAILABLE)
-        payload = take_inputs()
+        payload = read_and_remove_inputs()
         operation = importlib.import_module(f"muster_imaging.{OPERATIONS[kind]}")
         output = operation.run(Job(payload, read_settings(), Service(), folder))
         return {"status": "success", "output": output}

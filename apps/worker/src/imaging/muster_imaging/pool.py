@@ -40,12 +40,12 @@ class Pool:
                         task = next(waiting, None)
                     if task is None:
                         return
-                    put(ready, (task, converter.convert(task)), ending)
+                    put_until_ending(ready, (task, converter.convert(task)), ending)
             except BaseException as error:
-                put(ready, (None, error), ending)
+                put_until_ending(ready, (None, error), ending)
             finally:
                 converter.close()
-                put(ready, None, ending)
+                put_until_ending(ready, None, ending)
 
         threads = [threading.Thread(target=work, daemon=True) for _ in range(self.processes)]
         for thread in threads:
@@ -66,7 +66,7 @@ class Pool:
                 thread.join()
 
 
-def put(ready, item, ending):
+def put_until_ending(ready, item, ending):
     while not ending.is_set():
         try:
             return ready.put(item, timeout=0.2)
@@ -86,20 +86,20 @@ class Converter:
         order = {name: task[name] for name in ("folder", "patimageid", "filename")}
         line = json.dumps({**order, "variants": variants, "lock": self.lock}) + "\n"
         began = time.monotonic()
-        reply = self.ask(line)
+        reply = self.send_task(line)
         if not reply and time.monotonic() - began < MAX_SECONDS:
             # Something else may have ended the process, so the image gets a second process, but no third.
             self.close(kill=True)
-            reply = self.ask(line)
+            reply = self.send_task(line)
         if not reply:
             code = self.close(kill=True)
             return ImageFault("damaged", f"the image ended the program that read it (code {code})")
         answer = json.loads(reply)
         return ImageFault(answer["code"], answer["error"]) if "code" in answer else answer
 
-    def ask(self, line):
+    def send_task(self, line):
         """Returns the answer, or an empty text if the process has ended."""
-        child = self.child = self.child or begin()
+        child = self.child = self.child or start_process()
         late = threading.Timer(MAX_SECONDS, child.kill)
         late.start()
         try:
@@ -126,7 +126,7 @@ class Converter:
         return code
 
 
-def begin():
+def start_process():
     return subprocess.Popen(
         [sys.executable, "-u", "-m", "muster_imaging.converter"],
         stdin=subprocess.PIPE,

@@ -7,8 +7,8 @@ import time
 from urllib.parse import quote
 
 from .faults import CommandFault
-from .lookup import Patient, plain_id
-from .text import decode
+from .lookup import Patient, normalize_id
+from .text import decode_text
 
 _columns = ("patimageid", "chart", "first_name", "last_name")
 _connect_seconds = 30
@@ -22,7 +22,7 @@ def read_patients(address, query, use, seconds=_query_seconds):
 
     def work():
         try:
-            outcome["value"] = use(_patients(address, query, time.monotonic() + seconds))
+            outcome["value"] = use(_query_patients(address, query, time.monotonic() + seconds))
         except BaseException as error:  # noqa: B902 - raised to the caller below
             outcome["error"] = error
 
@@ -31,73 +31,73 @@ def read_patients(address, query, use, seconds=_query_seconds):
     thread.start()
     thread.join(seconds + 5)
     if thread.is_alive():
-        raise _timeout()
+        raise _create_timeout_fault()
     if "error" in outcome:
         raise outcome["error"]
     return outcome["value"]
 
 
-def _patients(address, query, deadline):
+def _query_patients(address, query, deadline):
     address = address.strip()
     if address.startswith("sqlite:///"):
-        rows = _sqlite_rows(address[len("sqlite:///") :], query, deadline)
+        rows = _read_sqlite_rows(address[len("sqlite:///") :], query, deadline)
     elif address.startswith("odbc:"):
-        rows = _odbc_rows(address[len("odbc:") :], query, deadline)
+        rows = _read_odbc_rows(address[len("odbc:") :], query, deadline)
     else:
         raise CommandFault("practice_database_unavailable", "PRACTICE_DATABASE begins with neither sqlite:/// nor odbc:")
     places = None
     for names, row in rows:
         if places is None:
-            places = _places_of(names)
+            places = _find_columns(names)
         if time.monotonic() > deadline:
-            raise _timeout()
-        yield _patient_of(*(row[place] for place in places))
+            raise _create_timeout_fault()
+        yield _build_patient(*(row[place] for place in places))
 
 
-def _places_of(names):
+def _find_columns(names):
     lower = [name.lower() for name in names]
     missing = [name for name in _columns if name not in lower]
     if missing:
-        raise _query_failed(f"it does not return the column {', '.join(missing)}")
+        raise _create_query_fault(f"it does not return the column {', '.join(missing)}")
     return [lower.index(name) for name in _columns]
 
 
-def _patient_of(patimageid, chart, first_name, last_name):
+def _build_patient(patimageid, chart, first_name, last_name):
     return Patient(
-        plain_id(_text_of(patimageid)),
-        _text_of(chart) or None,
-        _text_of(first_name),
-        _text_of(last_name),
+        normalize_id(_convert_to_text(patimageid)),
+        _convert_to_text(chart) or None,
+        _convert_to_text(first_name),
+        _convert_to_text(last_name),
     )
 
 
-def _text_of(value):
+def _convert_to_text(value):
     if value is None:
         return ""
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return (decode(bytes(value)) or "").strip()
+        return (decode_text(bytes(value)) or "").strip()
     # Some drivers return whole numbers as 12.0.
     if not isinstance(value, (str, bool, int)) and re.fullmatch(r"-?[0-9]+\.0+", str(value)):
         return str(value).split(".")[0]
     return str(value).strip()
 
 
-def _sqlite_rows(path, query, deadline):
+def _read_sqlite_rows(path, query, deadline):
     import sqlite3
 
     if not os.path.isfile(path):
         raise CommandFault("practice_database_unavailable", "PRACTICE_DATABASE names a file that is not there for this user")
     connection = _open_sqlite(sqlite3, path)
     try:
-        connection.text_factory = lambda found: decode(found) or ""
+        connection.text_factory = lambda found: decode_text(found) or ""
         connection.set_progress_handler(lambda: time.monotonic() > deadline, 20_000)
         cursor = connection.execute(query)
         names = [each[0] for each in cursor.description or ()]
-        _places_of(names)
+        _find_columns(names)
         for row in cursor:
             yield names, row
     except sqlite3.Error as error:
-        raise _fault_of_sqlite(error, deadline) from None
+        raise _convert_sqlite_error(error, deadline) from None
     finally:
         connection.close()
 
@@ -114,7 +114,7 @@ def _open_sqlite(sqlite3, path):
         # A write-ahead log needs further files, which this user may not create there. An empty log does not need them.
         wants_files = re.search("unable to open|readonly", str(error))
         if not wants_files or any(_has_content(path + end) for end in ("-wal", "-journal")):
-            raise _unreadable() if wants_files else _fault_of_sqlite(error, float("inf")) from None
+            raise _create_unreadable_fault() if wants_files else _convert_sqlite_error(error, float("inf")) from None
     return sqlite3.connect(uri + "&immutable=1", uri=True)
 
 
@@ -125,20 +125,20 @@ def _has_content(path):
         return False
 
 
-def _fault_of_sqlite(error, deadline):
+def _convert_sqlite_error(error, deadline):
     text = str(error)
     if "interrupted" in text or time.monotonic() > deadline:
-        return _timeout()
+        return _create_timeout_fault()
     if "locked" in text or "busy" in text:
         return CommandFault("practice_database_busy", f"another program held the practice database for {_connect_seconds} s")
     if re.search("unable to open|not a database|image is malformed|disk I/O", text):
-        return _unreadable()
+        return _create_unreadable_fault()
     # Only messages about the schema are reported, because others may quote a row.
     known = re.match(r"no such (table|column): [\w.]{1,100}|near \"[^\"]{1,40}\": syntax error", text)
-    return _query_failed(known[0] if known else "SQLite refuses it")
+    return _create_query_fault(known[0] if known else "SQLite refuses it")
 
 
-def _odbc_rows(connection_string, query, deadline):
+def _read_odbc_rows(connection_string, query, deadline):
     try:
         import pyodbc
     except ImportError:
@@ -151,13 +151,13 @@ def _odbc_rows(connection_string, query, deadline):
         connection = pyodbc.connect(connection_string, timeout=_connect_seconds, readonly=True, autocommit=True)
     except pyodbc.Error as error:
         # The driver's message may contain the connection string.
-        raise CommandFault("practice_database_unavailable", f"the practice database cannot be reached{_state_of(error)}") from None
+        raise CommandFault("practice_database_unavailable", f"the practice database cannot be reached{_format_odbc_state(error)}") from None
     try:
         connection.timeout = max(1, int(deadline - time.monotonic()))
         cursor = connection.cursor()
         cursor.execute(query)
         names = [each[0] for each in cursor.description or ()]
-        _places_of(names)
+        _find_columns(names)
         while True:
             rows = cursor.fetchmany(_rows_at_once)
             if not rows:
@@ -165,9 +165,9 @@ def _odbc_rows(connection_string, query, deadline):
             for row in rows:
                 yield names, row
     except pyodbc.Error as error:
-        if time.monotonic() > deadline or _state_of(error).endswith("HYT00)"):
-            raise _timeout() from None
-        raise _query_failed(f"the driver refuses it{_state_of(error)}") from None
+        if time.monotonic() > deadline or _format_odbc_state(error).endswith("HYT00)"):
+            raise _create_timeout_fault() from None
+        raise _create_query_fault(f"the driver refuses it{_format_odbc_state(error)}") from None
     finally:
         try:
             connection.close()
@@ -175,19 +175,19 @@ def _odbc_rows(connection_string, query, deadline):
             pass
 
 
-def _state_of(error):
+def _format_odbc_state(error):
     state = str(error.args[0]) if error.args else ""
     return f" (SQLSTATE {state})" if re.fullmatch("[0-9A-Z]{5}", state) else ""
 
 
-def _unreadable():
+def _create_unreadable_fault():
     why = "it is not an SQLite database, is damaged, or is not readable for this user"
     return CommandFault("practice_database_unavailable", f"the practice database cannot be read: {why}")
 
 
-def _query_failed(why):
+def _create_query_fault(why):
     return CommandFault("practice_query_failed", f"PRACTICE_PATIENT_QUERY does not work: {why}")
 
 
-def _timeout():
+def _create_timeout_fault():
     return CommandFault("practice_database_timeout", "the practice database did not answer in time")

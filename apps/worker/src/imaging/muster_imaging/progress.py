@@ -19,4 +19,4 @@ class Progress:
         if not is_due or done == self.reported:
             return
         self.reported, self.reported_at = done, now
-        self.service.progress(done, failed, self.total)
+        self.service.send_progress(done, failed, self.total)

@@ -27,26 +27,26 @@ class Service:
         self.origin = {name: value for name, value in origin.items() if value}
         self.connections = Connections()
 
-    def tickets(self, objects):
+    def request_tickets(self, objects):
         """Returns the upload URLs of objects (name, ordinal, size), in their order."""
-        answer = self.insist("/uploads", {"objects": objects})
+        answer = self.post_until_answered("/uploads", {"objects": objects})
         return answer["uploads"]
 
-    def progress(self, done, failed, total):
+    def send_progress(self, done, failed, total):
         """Sends the progress without a retry, because nothing depends on it."""
         try:
-            self.post("/progress", {"done": done, "failed": failed, "total": total})
+            self.post_once("/progress", {"done": done, "failed": failed, "total": total})
         except OSError:
             pass
         except http.client.HTTPException:
             pass
 
-    def insist(self, path, body):
+    def post_until_answered(self, path, body):
         rest = FIRST_REST
         while True:
             wait = rest
             try:
-                status, answer, retry_after_seconds = self.post(path, body)
+                status, answer, retry_after_seconds = self.post_once(path, body)
                 if status < 300:
                     return answer
                 if status in (404, 409):
@@ -59,20 +59,20 @@ class Service:
             time.sleep(wait)
             rest = min(rest * 2, LONGEST_REST)
 
-    def post(self, path, body):
+    def post_once(self, path, body):
         headers = {"x-api-key": self.key, "content-type": "application/json", "accept": "application/json", **self.origin}
         url = self.base + self.path + path
-        status, text, received = self.connections.send("POST", url, headers, json.dumps(body).encode())
+        status, text, received = self.connections.send_request("POST", url, headers, json.dumps(body).encode())
         retry_after = received.get("retry-after", "")
         answer = json.loads(text) if status < 300 else {}
         return status, answer, float(retry_after) if retry_after.isdigit() else 0.0
 
-    def put(self, ticket, path):
+    def upload_file(self, ticket, path):
         """Makes one attempt to upload a file. The API key is for the service only and is not sent."""
         with open(path, "rb") as file:
             body = file.read()
         url = urllib.parse.urljoin(self.base + "/", ticket["uploadUrl"])
-        status, _, _ = self.connections.send(ticket["method"], url, dict(ticket["headers"]), body)
+        status, _, _ = self.connections.send_request(ticket["method"], url, dict(ticket["headers"]), body)
         if 200 <= status < 300:
             return
         if status >= 500 or status in (408, 425, 429):
@@ -87,7 +87,7 @@ class Connections:
         self.idle = {}
         self.tls = ssl.create_default_context()
 
-    def send(self, method, url, headers, body):
+    def send_request(self, method, url, headers, body):
         parts = urllib.parse.urlsplit(url)
         place = (parts.scheme, parts.netloc)
         target = parts.path + (f"?{parts.query}" if parts.query else "")
@@ -96,12 +96,12 @@ class Connections:
         if connection is not None:
             # The other side may have closed an idle connection, which is noticed only now.
             try:
-                return self.exchange(connection, idle_connections, method, target, headers, body)
+                return self.send_on_connection(connection, idle_connections, method, target, headers, body)
             except (OSError, http.client.HTTPException):
                 pass
-        return self.exchange(self.open(parts), idle_connections, method, target, headers, body)
+        return self.send_on_connection(self.open_connection(parts), idle_connections, method, target, headers, body)
 
-    def exchange(self, connection, idle_connections, method, target, headers, body):
+    def send_on_connection(self, connection, idle_connections, method, target, headers, body):
         try:
             connection.request(method, target, body, headers)
             response = connection.getresponse()
@@ -115,7 +115,7 @@ class Connections:
             idle_connections.append(connection)
         return response.status, text, response.headers
 
-    def open(self, parts):
+    def open_connection(self, parts):
         if parts.scheme == "https":
             return http.client.HTTPSConnection(parts.netloc, timeout=TIMEOUT, context=self.tls)
         return http.client.HTTPConnection(parts.netloc, timeout=TIMEOUT)

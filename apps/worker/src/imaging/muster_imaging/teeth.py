@@ -26,21 +26,21 @@ _range = re.compile(r"([1-8])([0-9])-([1-8])([0-9])")
 _longest = 4_096
 
 
-def teeth_of(text):
+def parse_teeth(text):
     """Returns the ADA names of the teeth in tooth data. Ignores all but teeth and ranges in one quadrant."""
     found = set()
     # Text that is far longer than a list of all teeth is not tooth data.
     if len(text) > _longest:
         return found
     for word in _separators.split(_dash.sub("-", text.strip())):
-        for number in _numbers_of(word):
+        for number in _parse_numbers(word):
             ada = ada_of_fdi.get(number)
             if ada is not None:
                 found.add(ada)
     return found
 
 
-def _numbers_of(word):
+def _parse_numbers(word):
     if _number.fullmatch(word):
         return [int(word)]
     ends = _range.fullmatch(word)

@@ -7,9 +7,9 @@ no second directory, no metadata, and no offset that leads anywhere else.
 import struct
 from dataclasses import dataclass
 
-from .deflate import exactly
+from .deflate import limit_to_size
 from .faults import ImageFault
-from .jpeg import fault_of_jpeg
+from .jpeg import find_jpeg_fault
 
 MAX_HEADER_BYTES = 64 * 1024
 MAX_PIXELS = 100_000_000
@@ -235,13 +235,13 @@ class Reader:
             parts.append(part)
         if self.compression == JPEG:
             for part, high in zip(parts, rows):
-                why = fault_of_jpeg(part, wide, high)
+                why = find_jpeg_fault(part, wide, high)
                 if why:
                     raise damaged(why)
         elif self.one(FILL_ORDER, 1) == 2:
             parts = [bytes(part).translate(REVERSED_BITS) for part in parts]
         if self.compression in (DEFLATE, OLD_DEFLATE):
-            parts = [exactly(part, line * high) for part, high in zip(parts, rows * planes)]
+            parts = [limit_to_size(part, line * high) for part, high in zip(parts, rows * planes)]
             if None in parts:
                 raise damaged("the pixels of a part are not all there")
         return layout, parts

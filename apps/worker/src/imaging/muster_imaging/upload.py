@@ -24,9 +24,9 @@ class Uploader:
         waiting, rest = list(range(len(objects))), FIRST_REST
         while waiting:
             wanted = [{name: objects[at][name] for name in ("name", "ordinal", "size") if name in objects[at]} for at in waiting]
-            tickets = self.service.tickets(wanted)
+            tickets = self.service.request_tickets(wanted)
             some = [objects[at] for at in waiting]
-            ends = list(self.threads.map(self.attempt, tickets, some, [when_sent] * len(some)))
+            ends = list(self.threads.map(self.attempt_upload, tickets, some, [when_sent] * len(some)))
             for at, ticket, end in zip(waiting, tickets, ends):
                 keys[at] = ticket["key"] if end is None else None
             waiting = [at for at in waiting if keys[at] is None]
@@ -40,9 +40,9 @@ class Uploader:
             rest = min(rest * 2, LONGEST_REST)
         return keys
 
-    def attempt(self, ticket, sent, when_sent):
+    def attempt_upload(self, ticket, sent, when_sent):
         try:
-            self.service.put(ticket, sent["path"])
+            self.service.upload_file(ticket, sent["path"])
             when_sent(sent)
         except (Refused, OSError, http.client.HTTPException) as error:
             return error

@@ -187,7 +187,7 @@ class Sheet(Folder):
         }
         drawn = set()
         for name, has in machines.items():
-            labels._font.cache_clear()
+            labels._load_font.cache_clear()
             with mock.patch.multiple(font, **has) if has else contextlib.nullcontext():
                 cell = Image.new("RGB", CELL, (255, 255, 255))
                 draw_label(cell, "#14  2025-01-02")
@@ -195,7 +195,7 @@ class Sheet(Folder):
             self.assertGreater(max(dark) - min(dark), 120, name)
             self.assertLess(max(dark), 319, name)
             drawn.add(cell.tobytes())
-        labels._font.cache_clear()
+        labels._load_font.cache_clear()
         self.assertGreater(len(drawn), 1)
 
 

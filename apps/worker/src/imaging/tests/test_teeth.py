@@ -2,7 +2,7 @@ import itertools
 import random
 import unittest
 
-from muster_imaging.teeth import ada_of_fdi, teeth_of
+from muster_imaging.teeth import ada_of_fdi, parse_teeth
 
 # Written by hand from the two charts, tooth by tooth; nothing is computed.
 chart = {
@@ -23,12 +23,12 @@ class ToothData(unittest.TestCase):
         self.assertEqual(ada_of_fdi, chart)
         for number in range(-100, 1000):
             wanted = {chart[number]} if number in chart else set()
-            self.assertEqual(teeth_of(str(number)), wanted, number)
+            self.assertEqual(parse_teeth(str(number)), wanted, number)
 
     def test_a_primary_tooth_never_matches_a_number(self):
         numbers = set(range(1, 33))
         for fdi in (each for each in chart if each > 50):
-            self.assertFalse(teeth_of(str(fdi)) & numbers, fdi)
+            self.assertFalse(parse_teeth(str(fdi)) & numbers, fdi)
         self.assertEqual({ada for fdi, ada in chart.items() if fdi < 50}, numbers)
 
     def test_a_range_contains_the_teeth_between_its_ends_in_both_directions_and_only_in_one_quadrant(self):
@@ -36,7 +36,7 @@ class ToothData(unittest.TestCase):
             inside = first // 10 == last // 10 and first in chart and last in chart
             low, high = sorted((first, last))
             wanted = {chart[each] for each in range(low, high + 1)} if inside else set()
-            self.assertEqual(teeth_of(f"{first}-{last}"), wanted, (first, last))
+            self.assertEqual(parse_teeth(f"{first}-{last}"), wanted, (first, last))
 
     def test_any_mixture_of_numbers_ranges_and_separators_names_the_teeth_of_its_parts(self):
         dice = random.Random(20260131)
@@ -53,13 +53,13 @@ class ToothData(unittest.TestCase):
                     parts.append(f"{first}{dice.choice(['-', ' - ', '–'])}{last}")
                     wanted |= {chart[each] for each in range(min(first, last), max(first, last) + 1)}
             text = "".join(part + dice.choice(separators) for part in parts)
-            self.assertEqual(teeth_of(text), wanted, text)
+            self.assertEqual(parse_teeth(text), wanted, text)
 
     def test_text_that_is_not_a_tooth_is_ignored_and_does_not_affect_others(self):
         for text in ["", "A", "8", "1", "100", "011", "1 1", "11.5", "+11", "①①", "11-28", "18-21", "51-11", "-", "11-12-13", "<b>", "٢١"]:
-            self.assertEqual(teeth_of(text), set(), text)
-        self.assertEqual(teeth_of("x, 11; 99 21-38, 47"), {8, 31})
-        self.assertEqual(teeth_of("11," * 1_000_000), set())
+            self.assertEqual(parse_teeth(text), set(), text)
+        self.assertEqual(parse_teeth("x, 11; 99 21-38, 47"), {8, 31})
+        self.assertEqual(parse_teeth("11," * 1_000_000), set())
 
 
 if __name__ == "__main__":
