@@ -5,7 +5,7 @@ import { enqueuePlacementOfJobs } from '../placement/enqueue-placements';
 import { hasIdleAgentSql } from '../placement/fitting-agents';
 import { freeAccountsSql, freeCountSql, unusedLongestSql, waitsForAccountSql } from './accounts-sql';
 
-/** An account that a run gets. */
+/** An account that is assigned to a run. */
 export interface Borrowed extends AccountRequest {
   account: string;
   vaultKeys: Record<string, string>;
