@@ -136,10 +136,10 @@ describe('feedback in the service and two trackers', () => {
       const side = pickRandom(['user', 'codehost', 'tasktracker']);
       if (side === 'user')
         await setFeedbackStatus(id, pickRandom(['triaged', 'in_progress', 'resolved', 'closed', 'rejected']));
-      else if (side === 'tasktracker') trackers.moveTask(task!, pickRandom(['to do', 'doing', 'ready', 'complete']));
+      else if (side === 'tasktracker') trackers.changeTaskStatus(task!, pickRandom(['to do', 'doing', 'ready', 'complete']));
       else if (issue!.state === 'open')
-        trackers.moveIssue(issue!, { state: 'closed', state_reason: pickRandom(['completed', 'not_planned']) });
-      else trackers.moveIssue(issue!, { state: 'open' });
+        trackers.changeIssue(issue!, { state: 'closed', state_reason: pickRandom(['completed', 'not_planned']) });
+      else trackers.changeIssue(issue!, { state: 'open' });
       changes += 1;
       // Some webhooks are lost and some arrive twice, as they do in reality.
       for (let repeats = pickRandom([0, 1, 1, 2]); repeats > 0; repeats -= 1) await makeDue(id);

@@ -35,15 +35,15 @@ describe('feedback with an issue at the code host', () => {
       const id = await submitAndSync();
       const other = await submitAndSync();
       const isBranch = how === 'from its branch';
-      const pull = trackers.openPull({
+      const pull = trackers.openPullRequest({
         branch: isBranch ? `feedback/${id.slice(-12)}` : 'fix-it',
         body: isBranch ? null : `Fixes the list.\n\nmuster-feedback:${id}`,
       });
       // Opens more pull requests after the one that the sync must find.
-      for (let n = 0; n < 4; n += 1) trackers.openPull({ branch: `other-${n}`, body: 'Something else' });
+      for (let n = 0; n < 4; n += 1) trackers.openPullRequest({ branch: `other-${n}`, body: 'Something else' });
       expect([await syncAndReadStatus(id), await syncAndReadStatus(other)]).toEqual(['in_progress', 'triaged']);
       expect(trackers.listTasksOf(id)[0]!.status.type).toBe('custom');
-      trackers.closePull(pull);
+      trackers.closePullRequest(pull);
       expect(await syncAndReadStatus(id)).toBe('triaged');
       expect(trackers.listTasksOf(id)[0]!.status.type).toBe('open');
     },
@@ -61,7 +61,7 @@ describe('feedback with an issue at the code host', () => {
       const id = await submitAndSync();
       const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
       // The fake code host truncates its time to the second. The truncated time is before the creation of the task.
-      trackers.moveIssue(issue!, change, new Date(Number(task!.date_created)));
+      trackers.changeIssue(issue!, change, new Date(Number(task!.date_created)));
       expect(await syncAndReadStatus(id)).toBe(status);
       expect([issue!.state, task!.status.type]).toEqual([state, type]);
       expect(await syncAndReadStatus(id)).toBe(status);
@@ -72,7 +72,7 @@ describe('feedback with an issue at the code host', () => {
     trackers.mishap = ({ method, path }) => {
       const number = /\/issues\/(\d+)$/.exec(path)?.[1];
       const issue = trackers.issues.find((each) => each.number === Number(number));
-      if (method === 'GET' && issue?.assignees.length === 0) trackers.moveIssue(issue, dana);
+      if (method === 'GET' && issue?.assignees.length === 0) trackers.changeIssue(issue, dana);
       return undefined;
     };
     const id = await submitAndSync();
@@ -84,7 +84,7 @@ describe('feedback with an issue at the code host', () => {
   it('closing an issue changes its feedback’s status even in the second in which a sync reopened it', async () => {
     const id = await submitAndSync();
     const [issue] = trackers.listIssuesOf(id);
-    trackers.moveIssue(issue!, closed);
+    trackers.changeIssue(issue!, closed);
     expect(await syncAndReadStatus(id)).toBe('resolved');
     await on.sql(`UPDATE feedback_submission SET status = 'triaged', status_at = $2 WHERE id = $1`, [
       id,
@@ -93,7 +93,7 @@ describe('feedback with an issue at the code host', () => {
     expect(await syncAndReadStatus(id)).toBe('triaged');
     expect(issue!.state).toBe('open');
     const [{ at }] = await on.sql('SELECT status_at AS at FROM feedback_submission WHERE id = $1', [id]);
-    trackers.moveIssue(issue!, closed, at);
+    trackers.changeIssue(issue!, closed, at);
     expect(await syncAndReadStatus(id)).toBe('resolved');
     expect(issue!.state).toBe('closed');
   });
@@ -102,11 +102,11 @@ describe('feedback with an issue at the code host', () => {
     const id = await submitAndSync();
     const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
     trackers.mishap = ({ path }) => (path.includes('/task') ? { status: 503 } : undefined);
-    trackers.moveIssue(issue!, { state: 'closed', state_reason: 'not_planned' });
+    trackers.changeIssue(issue!, { state: 'closed', state_reason: 'not_planned' });
     await on.requestSync(id);
     await waitFor('the status rejected', async () => (await on.statusOf(id)) === 'rejected');
     trackers.mishap = () => undefined;
-    trackers.moveTask(task!, 'ready', new Date(Date.now() + 1000));
+    trackers.changeTaskStatus(task!, 'ready', new Date(Date.now() + 1000));
     await on.sql('UPDATE feedback_link SET next_try_at = NULL WHERE submission_id = $1', [id]);
     expect(await syncAndReadStatus(id)).toBe('resolved');
     expect([issue!.state_reason, task!.status.status]).toEqual(['completed', 'ready']);
@@ -117,7 +117,7 @@ describe('feedback with an issue at the code host', () => {
     trackers.mishap = async ({ method, path, body }) => {
       if (method !== 'POST' || !path.endsWith('/issues') || lost-- <= 0) return undefined;
       const marker = /muster-feedback:\S+/.exec(body.body as string)![0];
-      for (let n = 0; n < 7; n += 1) trackers.openPull({ branch: `later-${n}`, body: marker });
+      for (let n = 0; n < 7; n += 1) trackers.openPullRequest({ branch: `later-${n}`, body: marker });
       return 'lost after';
     };
     const id = await submitAndSync();

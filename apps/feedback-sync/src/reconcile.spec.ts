@@ -92,7 +92,7 @@ describe('the nightly reconciliation', () => {
       for (let n = 0; n < 5; n += 1) ids.push(await on.submitFeedback());
       for (const id of ids) await on.waitUntilSynced(id);
       for (const id of ids) {
-        trackers.moveIssue(trackers.listIssuesOf(id)[0]!, { state: 'closed', state_reason: 'completed' });
+        trackers.changeIssue(trackers.listIssuesOf(id)[0]!, { state: 'closed', state_reason: 'completed' });
       }
       // The state that a process leaves if it dies after the second item.
       const cut = [...ids].sort()[1];

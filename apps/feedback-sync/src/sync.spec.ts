@@ -117,21 +117,21 @@ describe('feedback at the trackers', () => {
     const id = await submitFeedback();
     await waitUntilSynced(id);
     const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
-    trackers.moveIssue(issue!, { assignees: [{ login: 'dana' }] });
+    trackers.changeIssue(issue!, { assignees: [{ login: 'dana' }] });
     expect(await syncAndReadStatus(id)).toBe('in_progress');
     expect(task!.status.type).toBe('custom');
-    trackers.moveTask(task!, 'ready');
+    trackers.changeTaskStatus(task!, 'ready');
     expect(await syncAndReadStatus(id)).toBe('resolved');
     expect([issue!.state, issue!.state_reason]).toEqual(['closed', 'completed']);
-    trackers.moveIssue(issue!, { state: 'open', assignees: [] });
+    trackers.changeIssue(issue!, { state: 'open', assignees: [] });
     expect(await syncAndReadStatus(id)).toBe('triaged');
     expect(task!.status.type).toBe('open');
     await setStatus(id, 'rejected');
     expect(await syncAndReadStatus(id)).toBe('rejected');
     expect([issue!.state_reason, task!.status.type]).toEqual(['not_planned', 'closed']);
     // The issue and the task change; the later change wins.
-    trackers.moveIssue(issue!, { state: 'open' }, new Date(Date.now() + 2000));
-    trackers.moveTask(task!, 'doing', new Date(Date.now() + 1000));
+    trackers.changeIssue(issue!, { state: 'open' }, new Date(Date.now() + 2000));
+    trackers.changeTaskStatus(task!, 'doing', new Date(Date.now() + 1000));
     expect(await syncAndReadStatus(id)).toBe('triaged');
     expect([issue!.state, task!.status.type]).toEqual(['open', 'open']);
     const before = (await readStatusHistory(id)).length;
@@ -148,7 +148,7 @@ describe('feedback at the trackers', () => {
     await setStatus(id, 'in_progress');
     expect(await syncAndReadStatus(id)).toBe('in_progress');
     expect(task!.status.type).toBe('custom');
-    trackers.moveTask(task!, 'to do', new Date(Date.now() - 60_000));
+    trackers.changeTaskStatus(task!, 'to do', new Date(Date.now() - 60_000));
     expect(await syncAndReadStatus(id)).toBe('in_progress');
     expect(task!.status.type).toBe('custom');
   });
@@ -158,7 +158,7 @@ describe('feedback at the trackers', () => {
     await waitUntilSynced(id);
     const [issue] = trackers.listIssuesOf(id);
     trackers.tasks.splice(trackers.tasks.indexOf(trackers.listTasksOf(id)[0]!), 1);
-    trackers.moveIssue(issue!, { state: 'closed', state_reason: 'completed' });
+    trackers.changeIssue(issue!, { state: 'closed', state_reason: 'completed' });
     expect(await syncAndReadStatus(id)).toBe('resolved');
     expect((await readLinksByTracker(id)).tasktracker.unlinkedAt).not.toBeNull();
     expect(await readStatusHistory(id)).toEqual(

@@ -20,7 +20,13 @@ import {
   requestQueueProbes,
   sweepOutbox,
 } from '@muster/database';
-import { expireQuestions, failStaleJobs, purgeInboundMessages, purgeStepsAndClaims, repairLeases } from '@muster/jobs';
+import {
+  expireQuestions,
+  failStaleJobs,
+  purgeInboundMessages,
+  purgeStepsAndClaims,
+  repairLeakedLeases,
+} from '@muster/jobs';
 import { purgeBatchClaims, sweepRoiRollups } from '@muster/pilot';
 import { AppLoops, Clock, MessagePublisher, LoopLedger, Metrics, PubSub } from '@muster/platform';
 import { removeUnusedPackObjects } from '@muster/packs';
@@ -81,7 +87,7 @@ export class SchedulerLoops extends AppLoops {
           name: 'repair leases',
           intervalMs: 30_000,
           runOnce: async (round) => {
-            const counts = await repairLeases(database, round);
+            const counts = await repairLeakedLeases(database, round);
             metrics.leaseRepairs.inc(counts.repaired);
             return { ...counts };
           },

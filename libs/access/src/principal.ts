@@ -1,6 +1,6 @@
 import type { ApiKeyScope, Permission, Role } from '@muster/contracts';
 
-/** A person with a session. */
+/** A caller with a session: a person. */
 export interface UserPrincipal {
   kind: 'user';
   id: string;
@@ -20,7 +20,7 @@ export interface UserPrincipal {
   secondFactorAt?: Date | null;
 }
 
-/** A program with a key. */
+/** A caller with an API key: a program. */
 export interface KeyPrincipal {
   kind: 'api_key';
   id: string;

@@ -142,9 +142,9 @@ export {
 } from './outbox/queue-probes';
 export { sweepOutbox } from './outbox/sweep-outbox';
 export { containsIgnoringCaseSql, foldCaseSql } from './fold-case';
-export { afterPositionSql, sortKeyTextSql, orderedListSql, parseOrder, getPositionValues } from './ordered-list';
+export { rowsAfterPositionSql, sortKeyTextSql, orderedListSql, parseOrder, getPositionValues } from './ordered-list';
 export { limitPageSizeSql } from './page-within';
-export { maxRowsLookedAt, scanWithinSql } from './scan-within';
+export { maxRowsLookedAt, scanRowsSql } from './scan-within';
 export { dropPartitions, type ExpiredPartition } from './partitions/drop-partitions';
 export { PostgresListener } from './postgres-listener';
 export type { SharedStatement } from './sets/run-statements';

@@ -1,5 +1,5 @@
 import type { Page, SortKind } from '@muster/platform';
-import { scanWithinSql } from './scan-within';
+import { scanRowsSql } from './scan-within';
 
 /** A value by which a list can be sorted instead of its ids: an expression over its table, which may be null. */
 interface SortValue {
@@ -47,14 +47,14 @@ export function orderedListSql({ descends, by }: Ordered, { from, within, looked
   if (!by) {
     const behind = page.after ? [`id ${descends ? '<' : '>'} ${addParameter(page.after[0])}`] : [];
     const order = `id ${direction}`;
-    const scan = scanWithinSql({ from, columns: 'id', within: [...within, ...behind], filter: looked, order, limit });
+    const scan = scanRowsSql({ from, columns: 'id', within: [...within, ...behind], filter: looked, order, limit });
     const listed = `SELECT id, matches, scan_end, NULL::text AS sort_key FROM (${scan}) scan`;
     return { listed, order: `p.id ${direction}`, sortValue: 'NULL::text' };
   }
   const { value, type } = by;
   const conditions = [...within, ...looked].join(' AND ');
   const [last, id] = page.after ?? [];
-  const behind = id === undefined ? 'true' : afterPositionSql({ last: last!, id, descends, type, addParameter });
+  const behind = id === undefined ? 'true' : rowsAfterPositionSql({ last: last!, id, descends, type, addParameter });
   const listed = `SELECT id, true AS matches, false AS scan_end, sort_key
     FROM (SELECT id, ${value} AS sort_key FROM ${from} WHERE ${conditions}) found
     WHERE ${behind} ORDER BY sort_key ${direction} NULLS LAST, id ${direction} LIMIT ${limit}`;
@@ -88,7 +88,7 @@ interface Behind {
 }
 
 /** SQL condition for the rows after a position, by `id` and `sort_key`. Rows without a value come last. */
-export function afterPositionSql({ last, id, descends, type, addParameter }: Behind): string {
+export function rowsAfterPositionSql({ last, id, descends, type, addParameter }: Behind): string {
   const sign = descends ? '<' : '>';
   const further = `id ${sign} ${addParameter(id)}::uuid`;
   if (last === '') return `(sort_key IS NULL AND ${further})`;

@@ -22,7 +22,7 @@ export interface Scan {
  * matches or not, so that the next page continues after it. So a page may have fewer rows than requested, or none,
  * although another page follows.
  */
-export function scanWithinSql({ from, columns, within, filter, order, limit, rows = maxRowsLookedAt }: Scan): string {
+export function scanRowsSql({ from, columns, within, filter, order, limit, rows = maxRowsLookedAt }: Scan): string {
   const inOrder = `SELECT * FROM ${from} WHERE ${within.join(' AND ')} ORDER BY ${order}`;
   if (filter.length === 0) {
     return `SELECT ${columns}, true AS matches, false AS scan_end FROM (${inOrder} LIMIT ${limit}) listed`;

@@ -54,7 +54,7 @@ export type { FormField } from './questions/check-answer';
 export { askQuestion } from './questions/ask-question';
 export { awaitAnswer } from './questions/await-answer';
 export { giveTotpToRun } from './questions/give-totp-to-run';
-export { repairLeases } from './dispatch/repair-leases';
+export { repairLeakedLeases } from './dispatch/repair-leases';
 export {
   deleteConcurrencyLimit,
   listConcurrencyKeys,

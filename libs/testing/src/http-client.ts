@@ -18,7 +18,7 @@ export class HttpClient {
     return new HttpClient(this.url, { ...this.headers, 'x-api-key': key });
   }
 
-  /** Returns the same client for another app. */
+  /** Returns a client with the same credentials for the app at another URL. */
   at(url: string): HttpClient {
     return new HttpClient(url, this.headers);
   }

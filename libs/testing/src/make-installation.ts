@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 interface MadeVersion {
   versionId: string;
   runtimeBundleId: string;
-  /** `sha256:` and the hash in hex. */
+  /** Digest of the content: `sha256:` and the hash in hex. */
   digest: string;
 }
 

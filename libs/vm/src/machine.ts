@@ -41,7 +41,7 @@ export interface MachineProvider {
   stop(machine: Machine): Promise<void>;
   /** Ends the current boot and starts a new one. */
   reboot(machine: Machine): Promise<void>;
-  /** Deletes the machine completely. */
+  /** Terminates the machine for good, with everything that belongs to it. */
   terminate(machine: Machine): Promise<void>;
 
   /**
@@ -56,23 +56,23 @@ export interface MachineProvider {
 }
 
 export type MachineFault =
-  /** The provider does not support the operation. */
+  /** Fault of an operation that the provider does not support. */
   | 'not_supported'
   /** The configuration of the agent's machine, or of its provider, is invalid. */
   | 'misconfigured'
   /** The machine exists but is not marked as the organization's. */
   | 'not_ours'
-  /** The machine does not exist. */
+  /** Fault of an operation on a machine that does not exist. */
   | 'gone'
-  /** The provider did not answer. */
+  /** Fault of an operation that the provider did not answer. */
   | 'unreachable'
-  /** The provider limits the rate of calls. */
+  /** Fault of an operation that exceeds the provider's limit of calls. */
   | 'throttled'
   /** The provider forbids the call. Not permanent: keys are rotated, and a running machine must not be abandoned. */
   | 'denied'
   /** The provider refused the call, or its answer is invalid. */
   | 'bad_answer'
-  /** The operation was tried and failed. */
+  /** Fault of an operation that the provider tried and that failed. */
   | 'failed';
 
 const permanent: ReadonlySet<MachineFault> = new Set(['not_supported', 'misconfigured', 'not_ours', 'gone']);
@@ -89,7 +89,7 @@ export class MachineError extends Error {
     super(message, options);
   }
 
-  /** Whether a retry is useless. */
+  /** Whether trying the operation again is useless. */
   get isPermanent(): boolean {
     return permanent.has(this.fault);
   }

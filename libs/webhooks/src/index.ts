@@ -13,7 +13,7 @@ export {
   updateEndpoint,
 } from './endpoints/save-endpoint';
 export { sendTestToEndpoint } from './endpoints/send-test-to-endpoint';
-export { emitEvent, eventColumns, eventPartsSql, getEventValues, type WebhookEvent } from './events/emit-event';
+export { emitEvent, eventColumns, emitEventPartsSql, getEventValues, type WebhookEvent } from './events/emit-event';
 export { notifyExpiringKeys } from './events/notify-expiring-keys';
 export { type EventRow, createDeliveriesOfEvents, type FanOutParts } from './events/create-deliveries-of-events';
 export { type ChannelRow, findChannel, listChannels } from './channels/channel-row';

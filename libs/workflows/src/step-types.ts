@@ -150,7 +150,7 @@ const writtenTypes: Record<string, StepType> = {
   },
 };
 
-/** Aliases of step types. */
+/** Other names of step types that people may write. */
 const aliases: Record<string, string> = {
   goto: 'navigate',
   fill: 'change',

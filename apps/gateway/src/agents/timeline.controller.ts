@@ -72,7 +72,7 @@ export class TimelineController {
     const range = await findStoredRange(this.database, organizationId, agentId);
     this.hub.requireFreeStream(organizationId);
     const { seq, resync } = decideStreamStart(lastEventId, range);
-    const access = this.standing.createRecheck(request, readers);
+    const access = this.standing.createAccessRecheck(request, readers);
 
     const connection = openEventStream(request, reply, {
       comment: `the timeline of ${agentId}`,

@@ -56,7 +56,7 @@ export class AutopilotEventsController {
     const sessionRef = { organizationId, agentId, sessionId };
     const lastSeenId = getLastEventId(request) ?? lastEventId;
     const after = await findStreamStart(this.database, sessionRef, lastSeenId);
-    const access = this.standing.createRecheck(request, readers);
+    const access = this.standing.createAccessRecheck(request, readers);
     const connection = openEventStream(request, reply, { comment: `session ${sessionId}` });
     if (!connection) return;
     const { database, pubSub, streams } = this;

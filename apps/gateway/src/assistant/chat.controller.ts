@@ -74,7 +74,7 @@ export class ChatController {
     @Body() body: ChatBody,
   ): Promise<ChatAnswer> {
     const turn = await this.beginChatTurn(caller, agentId, body);
-    const mayStay = this.standing.createRecheck(request, talkers).holds;
+    const mayStay = this.standing.createAccessRecheck(request, talkers).holds;
     return this.streams.runWaiting(request.raw.socket, 'chat', (left) =>
       answerChatTurn(this.parts, turn, { left, mayStay }),
     );
@@ -109,7 +109,7 @@ export class ChatController {
     @Body() body: ChatBody,
   ): Promise<void> {
     const turn = await this.beginChatTurn(caller, agentId, body);
-    const mayStay = this.standing.createRecheck(request, talkers).holds;
+    const mayStay = this.standing.createAccessRecheck(request, talkers).holds;
     const stream = openChatStream(reply, this.config.eventStreamsHeartbeatMs);
     stream.send('session', { sessionId: turn.sessionId });
     const listener: Following['listener'] = {

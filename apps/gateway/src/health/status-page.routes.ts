@@ -39,7 +39,7 @@ export class StatusPageRoutes implements OnModuleInit {
     const { statusPage } = this.config;
     if (statusPage === 'off')
       throw new AppError('not_found', { detail: 'This path does not exist. Check the address.' });
-    if (statusPage === 'signed-in' && !(await this.access.hasCredential(request)))
+    if (statusPage === 'signed-in' && !(await this.access.hasValidCredential(request)))
       throw new AppError('unauthenticated', { detail: 'Sign in at /app, then open this page again.' });
     const status = await this.status.read();
     const isDatabaseDown = status.parts.some((part) => part.name === 'Database' && part.status === 'fails');

@@ -66,7 +66,7 @@ export class ScreensController {
     let isOpen = false;
     try {
       await database.transaction({ organizationId }, (tx) => auditOpenScreen(tx, caller, jobId));
-      const access = this.standing.createRecheck(request, watchers);
+      const access = this.standing.createAccessRecheck(request, watchers);
       const connection = openEventStream(request, reply, { comment: `screen of ${jobId}` });
       if (!connection) return;
       connection.once('close', leaveRoom);

@@ -95,7 +95,7 @@ export class EventsController {
     const { cursor, resync } = await findEventStreamStart(this.database, organizationId, lastEventId);
     this.hub.requireFreeStream(organizationId);
     const types = selectTypes(caller, query.types);
-    const access = this.standing.createRecheck(request, readers);
+    const access = this.standing.createAccessRecheck(request, readers);
 
     const connection = openEventStream(request, reply, {
       comment: 'the organization',

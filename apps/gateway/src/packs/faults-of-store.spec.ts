@@ -6,7 +6,7 @@ import { gateway } from '../gateway.harness';
 import { makeAnyBundle, finalizeUpload, makePack, putDraft, uploadZip } from './bundles.harness';
 
 const addDays = (count: number) => new Date(Date.now() + count * 86_400_000);
-const steps = ['sizeOf', 'read', 'copy', 'put'] as const;
+const steps = ['readObjectSize', 'read', 'copy', 'put'] as const;
 
 describe('objects of packs in the store', () => {
   let harness: Harness;

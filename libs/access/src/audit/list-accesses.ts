@@ -1,5 +1,5 @@
 import type { AccessLogQuery } from '@muster/contracts';
-import { type AccessEntryEntity, type Database, scanWithinSql } from '@muster/database';
+import { type AccessEntryEntity, type Database, scanRowsSql } from '@muster/database';
 import { formatCsvLine, smallestIdAt, type Page, parsePage, buildPage } from '@muster/platform';
 
 /** Maximum difference between a row's time and the time in its id, which comes from another clock; in milliseconds. */
@@ -27,7 +27,7 @@ export function listAccessEntries(
   if (userId) (subject ? filter : within).push(`actor_id = ${addParameter(userId)}`);
   const columns = 'id, at, actor_kind, actor_id, actor_email, address, route, subject_type, subject_id';
   const limit = addParameter(page.limit + 1);
-  const text = scanWithinSql({ from: 'access_entry', columns, within, filter, order: 'id DESC', limit });
+  const text = scanRowsSql({ from: 'access_entry', columns, within, filter, order: 'id DESC', limit });
   return database.query<AccessRow>({ organizationId }, text, values);
 }
 

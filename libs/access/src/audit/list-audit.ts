@@ -1,5 +1,5 @@
 import type { AuditQuery } from '@muster/contracts';
-import { type AuditEntryEntity, type Database, containsIgnoringCaseSql, scanWithinSql } from '@muster/database';
+import { type AuditEntryEntity, type Database, containsIgnoringCaseSql, scanRowsSql } from '@muster/database';
 import { smallestIdAt, type Page } from '@muster/platform';
 
 export type AuditRow = Pick<
@@ -35,7 +35,7 @@ export function listAuditEntries(
   if (to) others.push(`at <= ${addParameter(to)}`);
   const columns = 'id, at, actor_kind, actor_id, actor_email, action, target_type, target_id, changes, request_id';
   const limit = addParameter(page.limit + 1);
-  const text = scanWithinSql({ from: 'audit_entry', columns, within, filter: others, order: 'id DESC', limit });
+  const text = scanRowsSql({ from: 'audit_entry', columns, within, filter: others, order: 'id DESC', limit });
   return database.query<AuditRow>({ organizationId }, text, values);
 }
 

@@ -63,7 +63,7 @@ export async function insertSession(
   if (account.needsSso && !via) {
     if (!account.mayBreakGlass || !secondFactor || !emitBreakGlass) throw ssoRequiredError();
     emitBreakGlass(tx, { user, secondFactor, address });
-    audit(tx, toUserActor(user), {
+    audit(tx, buildUserActor(user), {
       action: 'user.break_glass',
       target: { type: 'user', id: user.id },
       changes: { secondFactor, address },
@@ -83,7 +83,7 @@ export async function insertSession(
     ],
   );
   await recordSignInAddress(tx, { user, address, now });
-  audit(tx, toUserActor(user), {
+  audit(tx, buildUserActor(user), {
     action: 'session.create',
     target: { type: 'session', id },
     changes: { ...(secondFactor ? { secondFactor } : {}), ...(via ? { via } : {}) },
@@ -93,7 +93,7 @@ export async function insertSession(
 
 type OwnerState = Pick<UserEntity, 'secondFactorSince'> & { needsSso: boolean; mayBreakGlass: boolean };
 
-function toUserActor({ id, email, organizationId }: SessionOwner) {
+function buildUserActor({ id, email, organizationId }: SessionOwner) {
   return { kind: 'user' as const, id, email, organizationId };
 }
 

@@ -27,7 +27,7 @@ export class Passwords {
     @Inject(Metrics) private readonly metrics: Metrics,
   ) {
     const waitingInLine = signInConcurrency * 8;
-    // One core stays free for other requests.
+    // One processor core is not used for hashing, so that other requests are still served.
     const concurrency = Math.min(signInConcurrency, Math.max(1, availableParallelism() - 1));
     this.hashing = new WaitingLines({ lines, concurrency, waitingInLine }, () => this.tooManyChecksError());
     // Lookups are fast, so their line can be long. Only two run at once, so that they never use all database

@@ -35,7 +35,7 @@ export function listOrganizations(
 }
 
 export function findOrganization(database: Database, id: string): Promise<OrganizationRow> {
-  return database.transaction('system', async (tx) => attachProvedDomains(tx, await loadOrganization(tx, id)));
+  return database.transaction('system', async (tx) => attachProvedDomains(tx, await loadOrganizationForChange(tx, id)));
 }
 
 /** Creates an organization with its settings and its first admin. */
@@ -80,7 +80,7 @@ export async function updateOrganization(
   id: string,
   change: UpdateOrganizationBody,
 ): Promise<OrganizationRow> {
-  const before = await loadOrganization(tx, id);
+  const before = await loadOrganizationForChange(tx, id);
   const after = { name: change.name ?? before.name, suspended: change.suspended ?? before.suspended };
   await tx.manager.update(OrganizationEntity, { id }, after);
   const domains = change.domains && (await setProvedDomains(tx, id, change.domains));
@@ -102,7 +102,7 @@ async function attachProvedDomains(tx: Transaction, organization: OrganizationEn
   return { ...organization, domains };
 }
 
-async function loadOrganization(tx: Transaction, id: string): Promise<OrganizationEntity> {
+async function loadOrganizationForChange(tx: Transaction, id: string): Promise<OrganizationEntity> {
   const organization = await tx.manager.findOneBy(OrganizationEntity, { id });
   if (!organization) throw notFoundError('organization');
   return organization;

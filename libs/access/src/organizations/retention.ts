@@ -13,7 +13,7 @@ export type Retention = Pick<
 >;
 
 export interface Purge {
-  /** Name of the purge within its round. */
+  /** Name of the purge, which is unique within its round. */
   name: string;
   keptFor: keyof Retention;
   now: Date;

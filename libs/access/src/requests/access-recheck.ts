@@ -33,12 +33,12 @@ export class AccessRecheck {
   ) {}
 
   /** Whether the request has a valid credential. For a route that is open to anyone in some deployments only. */
-  async hasCredential(request: FastifyRequest): Promise<boolean> {
+  async hasValidCredential(request: FastifyRequest): Promise<boolean> {
     const credential = readCredential(request, getAddressForRequest(request, this.config));
     return (await this.authenticator.authenticateCredential(credential, getExactAddress(request))) !== null;
   }
 
-  createRecheck(request: FastifyRequest, rule: AccessRule): LastingAccess {
+  createAccessRecheck(request: FastifyRequest, rule: AccessRule): LastingAccess {
     const opener = requirePrincipal(request);
     const { organizationId, organizationSuspended } = opener;
     const credential = readCredential(request, getAddressForRequest(request, this.config));

@@ -45,7 +45,7 @@ export interface EndpointOptions<Answer = unknown, Other = unknown> {
   zip?: true;
   /** Status of the response; 200 by default. */
   status?: 200 | 201 | 202 | 204 | 302;
-  /** Another response, with another status. */
+  /** Another response of the route, with a different status. */
   otherwise?: { status: number; description: string; answer: new () => Other };
   /** Errors in addition to those that all routes of this kind have. */
   errors?: ErrorCode[];

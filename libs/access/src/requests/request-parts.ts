@@ -58,7 +58,7 @@ export class Browser {
     return this.request.headers.accept?.includes('text/html') === true;
   }
 
-  /** Sends the browser to an address. */
+  /** Redirects the browser to a URL. */
   redirectBrowser(url: string): void {
     void this.reply.header('cache-control', 'no-store').header('location', url).status(302);
   }
@@ -100,7 +100,7 @@ export const IfMatch = createParamDecorator(
   (_: unknown, context) => getRequestAndReply(context)[0].headers['if-match'],
 );
 
-/** A header that the route documents itself. */
+/** A request header that the route itself adds to the OpenAPI document. */
 export const SentHeader = createParamDecorator((name: string, context) => getRequestAndReply(context)[0].headers[name]);
 
 export const FromBrowser = createParamDecorator((_: unknown, context) => new Browser(...getRequestAndReply(context)));

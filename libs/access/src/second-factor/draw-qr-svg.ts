@@ -74,7 +74,7 @@ function drawFunctionPatterns(
       }
     }),
   );
-  // Level L and mask 0.
+  // The header states error correction level L and mask 0.
   const format = ((1 << 13) | polynomialRemainder(1 << 3, 10, 0x537)) ^ 0x5412;
   for (let at = 0; at < 15; at += 1) {
     const dark = ((format >> at) & 1) === 1;

@@ -26,12 +26,11 @@ export function normalizeDomains(domains: readonly string[]): string[] {
   return [...new Set(normalized)];
 }
 
-/** Returns the domain of an email address. */
 export function getEmailDomain(email: string): string {
   return email.slice(email.lastIndexOf('@') + 1).toLowerCase();
 }
 
-/** The TXT record that proves a domain. */
+/** Returns the TXT record with which an organization proves that a domain is its own. */
 export function buildDomainProofRecord({ domain, token }: Pick<DomainRow, 'domain' | 'token'>): {
   name: string;
   value: string;
@@ -153,7 +152,7 @@ async function markDomainsProved(
       [organizationId, domains, tx.now, provedBy],
     );
   } catch (error) {
-    // Another organization proved the domain concurrently.
+    // Another organization has proved the same domain concurrently.
     if (getViolatedConstraint(error) !== 'organization_domain_proved_key') throw error;
     throw domainTakenError(domains[0]!);
   }

@@ -192,7 +192,10 @@ export class IdentityProviders {
   }
 }
 
-/** A claim of the signed token has priority. `email_verified` must be about the address beside which it stands. */
+/**
+ * A claim of the signed token has priority. `email_verified` must come from the same source as the address: from the
+ * token, or from the userinfo response.
+ */
 function mergeUserinfoClaims(claims: Claims, userinfo: Claims): Claims {
   const merged: Claims = { ...userinfo, ...claims };
   if (!('email' in claims) && claims['email_verified'] !== false) merged['email_verified'] = userinfo['email_verified'];

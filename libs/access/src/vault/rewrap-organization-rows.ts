@@ -11,7 +11,7 @@ interface SealedTable {
   table: 'value_key' | 'organization_sso';
   /** Statement that stores the rewrapped key: organization, id of the master key, wrapped key. */
   update: string;
-  /** Describes a row in an error. */
+  /** Returns the text that names a row in an error message. */
   row: string;
   buildAssociatedData: (organizationId: string) => string;
 }

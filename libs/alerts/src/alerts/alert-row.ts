@@ -1,6 +1,6 @@
 import { audit, describeCaller, type Principal } from '@muster/access';
 import { type Alert, type AlertsQuery, notFoundError } from '@muster/contracts';
-import { type AlertEntity, type Database, scanWithinSql, type Transaction } from '@muster/database';
+import { type AlertEntity, type Database, scanRowsSql, type Transaction } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { emitAlertToStream } from './emit-alert';
 
@@ -35,7 +35,7 @@ export function listAlerts(
   if (status === 'resolved') conditions.push('resolved_at IS NOT NULL');
   if (rule) conditions.push(`rule = ${addParameter(rule)}`);
   const limit = addParameter(page.limit + 1);
-  const found = scanWithinSql({
+  const found = scanRowsSql({
     ...{ from: 'alert', columns: 'id', within, filter: conditions, order: 'id DESC', limit },
   });
   return database.query<AlertRow>(

@@ -2,7 +2,7 @@ import type { AlertRuleName, AlertStatus, AlertSubjectType } from '@muster/contr
 import { type AlertEntity, recordOrganizationEvent, type Transaction } from '@muster/database';
 import { emitEvent } from '@muster/webhooks';
 
-/** An alert as its events describe it. */
+/** The data of an alert that its events contain. */
 interface EmittedAlert extends Pick<AlertEntity, 'id' | 'organizationId' | 'count' | 'workflowId' | 'agentId'> {
   rule: AlertRuleName;
   subject: { type: AlertSubjectType; id: string; name: string };

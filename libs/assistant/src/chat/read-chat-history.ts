@@ -47,7 +47,7 @@ export async function readChatHistory(
     'find_chat_session',
   );
   if (!session) throw chatSessionNotFoundError();
-  const turns = await listTurns(database, { organizationId, sessionId }, toPageOfTurns(page));
+  const turns = await listTurns(database, { organizationId, sessionId }, convertToPageOfTurns(page));
   const halves = turns.flatMap((turn) => [
     { turn, half: answer },
     { turn, half: question },
@@ -68,7 +68,7 @@ export async function readChatHistory(
 const [question, answer] = [0, 1];
 
 /** Returns the page of turns that contains the page's messages. */
-function toPageOfTurns({ limit, after }: Page): Page & { again?: boolean } {
+function convertToPageOfTurns({ limit, after }: Page): Page & { again?: boolean } {
   return { limit: Math.ceil(limit / 2) + 1, after, again: after?.[1] === String(answer) };
 }
 

@@ -35,7 +35,6 @@ const framesPerQuestion = 40;
 const framesTimeoutMs = 20 * 60_000;
 const pollMs = 1000;
 const attempts = 5;
-/** Duration of a lease, in milliseconds. */
 const computeLeaseMs = (modelMs: number) => modelMs + 60_000;
 const framesScript = readFileSync(join(__dirname, 'take-frames.py'), 'utf8');
 const log = new Logger('video analysis');

@@ -35,7 +35,7 @@ export interface ToolOutcome {
 
 export interface Tool {
   name: string;
-  /** Shown to the model and to people. */
+  /** Description of the tool, which the model and people can read. */
   description: string;
   parameters: ArgumentsSchema;
   permission: Permission;

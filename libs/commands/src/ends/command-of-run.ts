@@ -25,7 +25,7 @@ const endRunCommandSql = (outcome: string, error: string) => `
   SET status = CASE WHEN ${outcome} = 'completed' THEN 'success' ELSE 'failed' END, error = ${error}, finished_at = muster_now(),
       next_push_at = NULL, payload = payload - 'script'`;
 
-/** Releases the agent of each row. */
+/** Ends the pending run command of the job in each row, and releases the job's agent. */
 const releases: RowStatement = {
   one: {
     name: 'release_agent',

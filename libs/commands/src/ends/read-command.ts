@@ -6,7 +6,7 @@ import {
   notFoundError,
   agentNotFoundError,
 } from '@muster/contracts';
-import { type AgentCommandEntity, type Database, containsIgnoringCaseSql, scanWithinSql } from '@muster/database';
+import { type AgentCommandEntity, type Database, containsIgnoringCaseSql, scanRowsSql } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { findAgent } from '@muster/machines';
 
@@ -101,7 +101,7 @@ export async function listCommands(
   // The list is searched without payloads and outputs, because these columns are large.
   const from = `(SELECT organization_id, agent_id, id, kind, status, job_id, left(error, 1000) AS error, error_code,
     created_at, taken_at, deadline, finished_at FROM agent_command) command`;
-  const listed = scanWithinSql({ from, columns, within, filter: looked, order: 'id DESC', limit });
+  const listed = scanRowsSql({ from, columns, within, filter: looked, order: 'id DESC', limit });
   const rows = await database.query<ListedCommand>({ organizationId }, listed, values);
   if (rows.length === 0) await findAgent(database, organizationId, agentId);
   return rows;

@@ -4,7 +4,7 @@ import {
   type Database,
   containsIgnoringCaseSql,
   type RecordingEntity,
-  scanWithinSql,
+  scanRowsSql,
 } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { findAgent } from '@muster/machines';
@@ -54,7 +54,7 @@ export async function listRecordings(
     looked.push(`(${containsIgnoringCaseSql(texts, text)} OR id::text = lower(${text}))`);
   }
   const limit = addParameter(page.limit + 1);
-  const listed = scanWithinSql({ from: 'recording', columns: 'id', within, filter: looked, order: 'id DESC', limit });
+  const listed = scanRowsSql({ from: 'recording', columns: 'id', within, filter: looked, order: 'id DESC', limit });
   const rows = await database.query<RecordingRow>(
     { organizationId },
     `SELECT r.*, p.matches, p.scan_end FROM (${listed}) p JOIN (${select}) r ON r.id = p.id ORDER BY r.id DESC`,

@@ -1,5 +1,5 @@
 import { type ArtifactKind, notFoundError } from '@muster/contracts';
-import { type ArtifactEntity, type Database, scanWithinSql } from '@muster/database';
+import { type ArtifactEntity, type Database, scanRowsSql } from '@muster/database';
 import type { Page } from '@muster/platform';
 
 export type ArtifactRow = Pick<
@@ -29,7 +29,7 @@ export function listArtifacts(
   ].filter((condition) => condition !== undefined);
   if (first) within.push(first);
   const limit = addParameter(page.limit + 1);
-  const text = scanWithinSql({ from: 'artifact', columns, within, filter: others, order: 'id DESC', limit });
+  const text = scanRowsSql({ from: 'artifact', columns, within, filter: others, order: 'id DESC', limit });
   return database.query<ArtifactRow>({ organizationId }, text, values);
 }
 

@@ -92,7 +92,7 @@ export class PasskeyEntity {
   @Column('text') name!: string;
   /** Credential id that the authenticator assigned, in base64url. */
   @Column('text') credentialId!: string;
-  /** Public key in COSE format. */
+  /** Public key of the passkey in COSE format. */
   @Column('bytea') publicKey!: Buffer;
   /** Signature counter that the authenticator reported last; 0 if the authenticator does not count. */
   @Column('bigint') counter!: number;

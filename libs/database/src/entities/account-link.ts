@@ -25,7 +25,7 @@ export class AccountLinkEntity {
   @Column('text') email!: string;
   /** Role of the account that an invitation creates; null for a reset. */
   @Column('text', { nullable: true }) role!: string | null;
-  /** SHA-256 of the link's token. */
+  /** SHA-256 of the token that the link contains. */
   @Column('text') secretHash!: string;
   @Column('timestamptz') expiresAt!: Date;
 }

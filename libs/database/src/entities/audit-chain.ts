@@ -44,7 +44,7 @@ export class AuditDayEntity {
   @PrimaryColumn('text') log!: 'audit' | 'access';
   @PrimaryColumn('date') day!: string;
   @Column('integer') rowCount!: number;
-  /** Version of the JSON form of the rows that was hashed. */
+  /** Version of the JSON form in which the day's rows were hashed. */
   @Column('integer') form!: number;
   @Column('text') previous!: string;
   @Column('text') hash!: string;

@@ -49,7 +49,7 @@ export class ChatTurnEntity {
   sessionId!: string;
   @Column('text')
   message!: string;
-  /** Texts of the model, one per response. */
+  /** Texts that the model wrote in this turn, one for each of its responses. */
   @Column('text', { array: true, default: [] })
   // eslint-disable-next-line id-denylist -- the name of the column
   said!: string[];

@@ -18,7 +18,7 @@ export class ConcurrencyLeaseEntity {
   /** Agent of the job; null until the dispatcher has chosen one. */
   @Column('uuid', { nullable: true })
   agentId!: string | null;
-  /** Limit that the run requested. */
+  /** Maximum number of runs with this key, as the run requested it. */
   @Column('integer')
   most!: number;
   @Column('integer')

@@ -61,7 +61,7 @@ export class PackBundleEntity {
   @PrimaryColumn('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'pack_bundle_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  /** SHA-256 of the bytes, in hex. */
+  /** SHA-256 of the zip file, in hex. */
   @PrimaryColumn('text')
   digest!: string;
   @Column('bigint')
@@ -178,7 +178,7 @@ export class PackVersionEntity {
   createdAt!: Date;
 }
 
-/** A change of a version's stage. */
+/** A change of a pack version's stage, such as from pilot to production. */
 @Entity('pack_version_move')
 @Index('pack_version_move_version_idx', ['versionId', 'id'])
 export class PackVersionMoveEntity {

@@ -11,7 +11,7 @@ export class PilotRoiMetricEntity {
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'pilot_roi_metric_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  /** Processing times in microseconds, ascending. */
+  /** Processing times of the batch's claims in microseconds, in ascending order. */
   @Column('bigint', { array: true })
   processingMicros!: number[];
   /** Whether the claims were deleted, with their job or by retention. Then the counts of the batch replace them. */
@@ -113,7 +113,7 @@ export class PilotRoiCostEntity {
   /** Latest earlier day on which a batch named the same jobs; -infinity if there is none. */
   @PrimaryColumn('date')
   dayBefore!: string;
-  /** Number of jobs, without deleted ones. */
+  /** Number of jobs that the batches name, without deleted jobs. */
   @Column('integer')
   jobs!: number;
   @Column('bigint')

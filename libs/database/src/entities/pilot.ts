@@ -97,7 +97,7 @@ export class PilotClaimResultEntity {
   @PrimaryColumn('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'pilot_claim_result_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  /** Id in the form `{batchId}:claim:{index}`. */
+  /** Id of the claim in the form `{batchId}:claim:{index}`. */
   @PrimaryColumn('text')
   id!: string;
   @Column('uuid')

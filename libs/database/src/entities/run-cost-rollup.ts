@@ -59,7 +59,7 @@ export class RunCostMonthEntity {
   organizationId!: string;
   @PrimaryColumn('text')
   groupedBy!: 'month' | 'workflow' | 'agent' | 'schedule' | 'model';
-  /** First day of the month. */
+  /** First day of the month whose costs the row contains. */
   @PrimaryColumn('date')
   month!: string;
   @PrimaryColumn('text')

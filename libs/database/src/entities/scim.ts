@@ -9,7 +9,7 @@ export class ScimTokenEntity {
   @PrimaryColumn('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'scim_token_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  /** SHA-256 of the token. */
+  /** SHA-256 of the provider's token. */
   @Column('text') secretHash!: string;
   /**
    * Permissions of the user who created the token. The provider can neither give more nor change a user who has more.

@@ -45,7 +45,7 @@ export class OrganizationDomainEntity {
 @Entity('sso_sign_in')
 @Index('sso_sign_in_expires_idx', ['expiresAt'])
 export class SsoSignInEntity {
-  /** SHA-256 of the state. */
+  /** SHA-256 of the OAuth state parameter of the sign-in. */
   @PrimaryColumn('text') stateHash!: string;
   /** SHA-256 of the cookie of the browser that started the sign-in. */
   @Column('text') browserHash!: string;

@@ -22,7 +22,7 @@ export class WebhookEndpointEntity {
   /** Addresses of an email channel; otherwise empty. */
   @Column('text', { array: true, default: [] }) recipients!: string[];
   @Column('jsonb', { nullable: true }) filter!: ChannelFilter | null;
-  /** Event types, or `*`. */
+  /** Types of the events that the endpoint gets, or `*` for all. */
   @Column('text', { array: true }) events!: string[];
   @Column('text', { nullable: true }) description!: string | null;
   @Column('boolean', { default: true }) enabled!: boolean;

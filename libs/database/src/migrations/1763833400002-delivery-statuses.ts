@@ -7,6 +7,6 @@ export class DeliveryStatuses1763833400002 implements MigrationInterface {
   }
 
   async down(): Promise<void> {
-    // The constraint stays valid.
+    // Undoing this migration changes nothing, because the constraint may stay validated.
   }
 }

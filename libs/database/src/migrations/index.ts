@@ -105,7 +105,7 @@ import { OneBreakGlass1763837100101 } from './1763837100101-one-break-glass';
 import { Scim1763837500100 } from './1763837500100-scim';
 import { SealedValues1763837500200 } from './1763837500200-sealed-values';
 
-/** One linear history, oldest first. */
+/** All migrations in the order in which they run, oldest first. */
 export const migrations = [
   AccessAndPlumbing1763690000000,
   AgentsAndJobs1763700000000,

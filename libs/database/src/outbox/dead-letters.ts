@@ -10,7 +10,7 @@ import type { Transaction } from '../transactions/transaction';
 export interface DeadLetterFilter {
   page: Page;
   queue?: QueueName | undefined;
-  /** Text that the queue, the name or the error contains. */
+  /** Filter: only dead letters whose queue, name or error contains this text. */
   q?: string | undefined;
 }
 

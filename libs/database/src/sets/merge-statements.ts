@@ -3,7 +3,7 @@ import type { Answer, Statement } from '../transactions/statement-batch';
 
 /** Where the answer to a caller's statement is found. */
 interface Place {
-  /** Index of the sent statement. */
+  /** Index of the sent statement whose answer contains that of the caller's statement. */
   at: number;
   /** Position of the caller's row in a statement for several rows, counted from 1. */
   member?: number;

@@ -93,7 +93,7 @@ export class SharedConnection {
   }
 }
 
-/** One member's part of a shared connection. */
+/** The connection as one member of a set uses it. */
 export class Membership implements TransactionConnection {
   readonly isShared = true;
   /** Whether the member has sent a statement whose changes would be committed even if the member's work is refused. */

@@ -183,7 +183,7 @@ export class Transaction {
     return this.promised;
   }
 
-  /** Whether the commit has anything to write. */
+  /** Whether anything is left to write at the commit. */
   get hasWork(): boolean {
     return (
       this.connection.hasBegun ||

@@ -1,6 +1,6 @@
 import { type FeedbackFilter, hasPermission } from '@muster/contracts';
 import type { Principal } from '@muster/access';
-import { type Database, containsIgnoringCaseSql, limitPageSizeSql, scanWithinSql } from '@muster/database';
+import { type Database, containsIgnoringCaseSql, limitPageSizeSql, scanRowsSql } from '@muster/database';
 import { smallestIdAt, type Page } from '@muster/platform';
 import { submissionColumns, type SubmissionRow } from './submission-row';
 import { withinPeriodSql } from './within-period';
@@ -35,7 +35,7 @@ export function listSubmissions(
   ].flatMap(([column, value]) => (value ? [`${column} = ${addParameter(value)}`] : []));
   if (first) within.push(first);
   if (filter.q) others.push(containsIgnoringCaseSql("title || ' ' || description", addParameter(filter.q)));
-  const listed = scanWithinSql({
+  const listed = scanRowsSql({
     from: 'feedback_submission',
     columns: 'id',
     within,

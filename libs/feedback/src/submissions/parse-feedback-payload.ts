@@ -2,7 +2,7 @@ import { AppError, type FeedbackType, feedbackPayloads, invalidFieldError } from
 import type { BugReportPayload, WorkflowIssuePayload } from '@muster/contracts';
 import { checkBody, parseJsonBody } from '@muster/platform';
 
-/** A report of any type. */
+/** A feedback report of any type. */
 export type FeedbackReport = Pick<BugReportPayload, 'title' | 'description'> & { type: FeedbackType } & Partial<
     Omit<BugReportPayload, 'type'> & Pick<WorkflowIssuePayload, 'workflowId'>
   >;

@@ -11,7 +11,7 @@ export interface EnrichParts {
   database: Database;
   /** Settings with which the language model is called; null if no model is used. */
   models: Omit<ModelParts, 'database'> | null;
-  /** Time limit of the model’s answer. */
+  /** Maximum milliseconds that the model may take to answer. */
   modelMs: number;
   leaseMs: number;
 }

@@ -20,7 +20,7 @@ export const freeAccountsSql = (organization: string, pool: string) => `account 
 export const unusedLongestSql = 'h.held > 0, ended.at NULLS FIRST, a.name';
 
 /** SQL: how many runs can get an account of the pool now. */
-export const freeCountSql = (organization: string, pool: string) =>
+export const freeAccountCountSql = (organization: string, pool: string) =>
   `(SELECT COALESCE(sum(a."limit" - h.held), 0)::int FROM ${freeAccountsSql(organization, pool)})`;
 
 /** SQL condition: a pool of the job has no free account. The check reads no account if the job requests none. */

@@ -2,7 +2,7 @@ import { Round } from '@muster/platform';
 import { countDeadlocks, makeWorkflow } from '@muster/testing';
 import { launchBatch } from '../batches/launch-batch';
 import { deleteJob } from '../deletion/delete-job';
-import { repairLeases } from '../dispatch/repair-leases';
+import { repairLeakedLeases } from '../dispatch/repair-leases';
 import { cancelWaitingJobs } from '../ends/cancel-waiting-jobs';
 import { applyStopResult } from '../ends/apply-stop-result';
 import { failRunAndKillProcesses } from '../ends/give-up-run';
@@ -322,7 +322,7 @@ describe('accounts that runs borrow', () => {
     await fixture.putAccount('leaked');
     const { jobs, agents } = await fixture.launchOnAgents(2);
     await fixture.jobs.dispatch.startNextJob(agents[0]!);
-    const repair = () => repairLeases(fixture.jobs.harness.db, new Round('repair leases'));
+    const repair = () => repairLeakedLeases(fixture.jobs.harness.db, new Round('repair leases'));
     expect(await repair()).toMatchObject({ repaired: 0 });
     await fixture.endRun(jobs[0]!);
     await fixture.jobs.query('UPDATE account_use SET until = NULL WHERE job_id = $1', [jobs[0]]);

@@ -3,9 +3,9 @@ import { type Database, type PlacedJob, acquireAdvisoryLock, type Transaction } 
 import { waitsForKeySql } from '../dispatch/concurrency-keys';
 import { enqueuePlacementOfJobs } from '../placement/enqueue-placements';
 import { hasIdleAgentSql } from '../placement/fitting-agents';
-import { freeAccountsSql, freeCountSql, unusedLongestSql, waitsForAccountSql } from './accounts-sql';
+import { freeAccountsSql, freeAccountCountSql, unusedLongestSql, waitsForAccountSql } from './accounts-sql';
 
-/** An account that a run gets. */
+/** An account that is assigned to a run. */
 export interface Borrowed extends AccountRequest {
   account: string;
   vaultKeys: Record<string, string>;
@@ -43,7 +43,7 @@ export async function chooseAccounts(
          AND ${hasIdleAgentSql('w')} AND NOT ${waitsForAccountSql('w')} AND NOT ${waitsForKeySql('w')}) ahead
      LEFT JOIN LATERAL (
        SELECT a.name, a.vault_keys FROM ${freeAccountsSql('u.organization_id', 'u.pool')}
-       ORDER BY ${unusedLongestSql} LIMIT 1) chosen ON ahead.count < ${freeCountSql('u.organization_id', 'u.pool')}
+       ORDER BY ${unusedLongestSql} LIMIT 1) chosen ON ahead.count < ${freeAccountCountSql('u.organization_id', 'u.pool')}
      WHERE u.job_id = $1 AND u.since IS NULL ORDER BY u.pool`,
     [id],
     'choose_accounts',
@@ -138,7 +138,7 @@ const agentsOfFirstWaitingJobsSql = (organization: string, pool: string) => `
     AND a.clearing_command_id IS NULL
     AND (a.status = 'online' OR (a.status IN ('stopped', 'offline') AND s.vm_auto_wake_on_job))
     AND NOT ${waitsForKeySql('w')} AND NOT ${waitsForAccountSql('w')}
-  ORDER BY u.priority DESC, u.queued_at, u.job_id LIMIT ${freeCountSql(organization, pool)}`;
+  ORDER BY u.priority DESC, u.queued_at, u.job_id LIMIT ${freeAccountCountSql(organization, pool)}`;
 
 const toDispatchMessage = ({ agentId }: { agentId: string }) => ({
   queue: 'dispatch' as const,

@@ -4,7 +4,7 @@ import {
   type Database,
   containsIgnoringCaseSql,
   limitPageSizeSql,
-  scanWithinSql,
+  scanRowsSql,
 } from '@muster/database';
 import type { Page, SortKind } from '@muster/platform';
 
@@ -88,7 +88,7 @@ export function listBatches(
     filter.push(`(strpos(id::text, lower(${text})) > 0 OR workflow_id IN (
       SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${containsIgnoringCaseSql('w.name', text)}))`);
   }
-  const found = scanWithinSql({
+  const found = scanRowsSql({
     from: 'batch',
     columns: 'id, total',
     within,

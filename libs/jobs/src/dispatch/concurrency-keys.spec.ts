@@ -8,7 +8,7 @@ import { failRunAndKillProcesses } from '../ends/give-up-run';
 import { deleteConcurrencyLimit, setConcurrencyLimit } from '../lists/concurrency-keys';
 import { findJob } from '../lists/job-row';
 import { applyJobReport } from '../reports/apply-job-report';
-import { repairLeases } from './repair-leases';
+import { repairLeakedLeases } from './repair-leases';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 
 jest.setTimeout(60_000);
@@ -213,7 +213,7 @@ describe('concurrency keys', () => {
   it('the repair releases a concurrency key only if the run that holds the key has ended', async () => {
     const { jobs, dispatchAll } = await onAgents(2);
     await dispatchAll();
-    const repair = () => repairLeases(fixture.harness.db, new Round('repair leases'));
+    const repair = () => repairLeakedLeases(fixture.harness.db, new Round('repair leases'));
     expect(await repair()).toMatchObject({ repaired: 0 });
     const [holder] = await holders();
     await end(holder!);

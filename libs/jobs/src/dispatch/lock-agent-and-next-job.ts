@@ -69,7 +69,7 @@ export interface HeadJob
   /** How many agents fit a job that has none yet. */
   considered: number | null;
   workflowName: string;
-  /** Null if the workflow has a script. */
+  /** Steps of the job's workflow; null if the workflow has a script. */
   steps: Record<string, unknown>[] | null;
 }
 

@@ -21,7 +21,10 @@ interface Leaked {
  * Deletes leaked leases of concurrency keys, and takes back leaked accounts. The transaction that ends a run already
  * releases both, so no leak should exist; each run with a leak is counted.
  */
-export async function repairLeases(database: Database, round: Round): Promise<{ looked: number; repaired: number }> {
+export async function repairLeakedLeases(
+  database: Database,
+  round: Round,
+): Promise<{ looked: number; repaired: number }> {
   return sweepRows<Leaked, 'repaired'>(round, {
     name: 'leases',
     outcomes: ['repaired'],

@@ -3,7 +3,7 @@ import { getRequestContext, OpenSpan, getCurrentSpanIfSameTrace } from '@muster/
 
 /** Data for the span and the metric of a run's start. */
 export interface StartFacts extends Pick<JobEntity, 'id' | 'traceparent' | 'waitingReason'> {
-  /** Seconds since the run could have started. */
+  /** Seconds for which the run waited after it could have started. */
   waitedSeconds: number;
 }
 

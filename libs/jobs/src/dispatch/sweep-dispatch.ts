@@ -12,7 +12,7 @@ import type { Dispatch } from './dispatch';
  */
 export async function sweepDispatch(
   database: Database,
-  dispatch: Pick<Dispatch, 'startNext'>,
+  dispatch: Pick<Dispatch, 'startNextJob'>,
   round = new Round('sweep dispatch'),
   batchSize = 100,
 ): Promise<Record<'looked' | 'started' | 'woken' | 'failed', number>> {

@@ -28,7 +28,7 @@ export interface NewJob {
   targetLabels?: string[] | null;
   targetPrefer?: TargetPreference | null;
   retrySameAgent?: boolean;
-  /** Variables; sensitive ones are sealed. */
+  /** Values of the workflow's variables; the sensitive ones are sealed. */
   variables: StoredVariables;
   /** Names in the result that are sealed at the end. */
   sensitiveResults?: string[] | null;

@@ -1,6 +1,6 @@
 import { findAgent } from '@muster/machines';
 import type { JobSort, MicroUsd } from '@muster/contracts';
-import { type Database, type JobEntity, limitPageSizeSql, scanWithinSql } from '@muster/database';
+import { type Database, type JobEntity, limitPageSizeSql, scanRowsSql } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { type JobFilters, buildIndexedConditions, buildRowConditions } from './job-filters';
 import { jobBytesSql, jobColumns, jobSource, type ListedJob } from './job-row';
@@ -20,7 +20,7 @@ export function listJobs(
   const range = buildIndexedConditions(filter, addParameter);
   if (page.after) range.push(`id ${descends ? '<' : '>'} ${addParameter(page.after[0])}`);
   const order = `id ${descends ? 'DESC' : 'ASC'}`;
-  const listed = scanWithinSql({
+  const listed = scanRowsSql({
     from: 'job',
     columns: 'id',
     within: range,

@@ -1,5 +1,5 @@
 import type { JobSort } from '@muster/contracts';
-import { afterPositionSql, type Database, sortKeyTextSql, limitPageSizeSql, scanWithinSql } from '@muster/database';
+import { rowsAfterPositionSql, type Database, sortKeyTextSql, limitPageSizeSql, scanRowsSql } from '@muster/database';
 import type { Page, SortKind } from '@muster/platform';
 import {
   buildAllConditions,
@@ -44,7 +44,7 @@ interface Order {
   rows: number;
 }
 
-const epochMillisSql = (column: string) => `floor(EXTRACT(epoch FROM ${column}) * 1000)`;
+const timeToEpochMsSql = (column: string) => `floor(EXTRACT(epoch FROM ${column}) * 1000)`;
 const createTimeOrder = (key: string): Order => ({
   ...{ source: 'job', key, id: 'id', value: key, type: 'timestamptz', rows: 2500 },
 });
@@ -58,7 +58,7 @@ const orders: Record<Exclude<SortName, 'queuedAt'>, Order> = {
   finishedAt: createTimeOrder('finished_at'),
   durationMs: createCostOrder(
     'duration_ms',
-    `(${epochMillisSql('finished_at')} - ${epochMillisSql('started_at')})::bigint`,
+    `(${timeToEpochMsSql('finished_at')} - ${timeToEpochMsSql('started_at')})::bigint`,
   ),
   // The cost of an open run still changes, so open runs have no value to sort by.
   totalCostUsd: createCostOrder('total_micros', 'CASE WHEN finished_at IS NOT NULL THEN total_cost_micros END'),
@@ -127,7 +127,7 @@ function createSortedListing({ value, type }: Order): Listing {
     const conditions = [...buildIndexedConditions(filter, addParameter), ...buildRowConditions(filter, addParameter)];
     const found = `SELECT id, ${value} AS sort_key FROM job WHERE ${conditions.join(' AND ')}`;
     const behind = after
-      ? [afterPositionSql({ last: after.value, id: after.id, descends, type, addParameter })]
+      ? [rowsAfterPositionSql({ last: after.value, id: after.id, descends, type, addParameter })]
       : ['true'];
     return `SELECT id, sort_key, true AS matches, false AS scan_end FROM (${found}) found
       WHERE ${behind.join()} ORDER BY sort_key ${sortDirectionSql(descends)} NULLS LAST, id ${sortDirectionSql(descends)} LIMIT ${limit}`;
@@ -145,7 +145,7 @@ function readRowsByIndexSql({ source, key, id, type, rows }: Order): Listing {
       );
     }
     const order = `${key} ${sortDirectionSql(descends)}, ${id} ${sortDirectionSql(descends)}`;
-    const listed = scanWithinSql({
+    const listed = scanRowsSql({
       from: source,
       columns: `${id}, ${key}`,
       within,
@@ -168,7 +168,7 @@ function readRowsWithoutValueSql({ source, key, rows, type }: Order): Listing {
     const cost = `(SELECT r.${key} FROM run_cost r WHERE r.job_id = scanned.id)`;
     const conditions = [`${source === 'job' ? key : cost} IS NULL`, ...buildAllConditions(filter, addParameter)];
     const order = `id ${sortDirectionSql(descends)}`;
-    const listed = scanWithinSql({ from: 'job', columns: 'id', within, filter: conditions, order, limit, rows });
+    const listed = scanRowsSql({ from: 'job', columns: 'id', within, filter: conditions, order, limit, rows });
     return `SELECT id, NULL::${type} AS sort_key, matches, scan_end FROM (${listed}) listed`;
   };
 }

@@ -22,7 +22,7 @@ interface Look extends Pick<JobEntity, 'id' | 'organizationId'> {
 
 export interface PlacementParts extends WakeParts {
   database: Database;
-  dispatch: Pick<Dispatch, 'startNext'>;
+  dispatch: Pick<Dispatch, 'startNextJob'>;
 }
 
 /**

@@ -70,7 +70,7 @@ interface Facts {
   wakeable: WakeableAgent[] | null;
 }
 
-const epochMsSql = (time: string) => `extract(epoch FROM ${time}) * 1000`;
+const timeToEpochMsSql = (time: string) => `extract(epoch FROM ${time}) * 1000`;
 const isFree = `a.organization_id = $1 AND a.placement AND a.drain IS NULL AND a.current_job_id IS NULL
   AND a.autopilot_session_id IS NULL AND a.clearing_command_id IS NULL`;
 const isBeingWoken = `EXISTS (SELECT FROM agent_wake w WHERE w.agent_id = a.id AND w.state = 'open')`;
@@ -79,12 +79,12 @@ const wakeFacts = `
   SELECT s.vm_auto_wake_on_job AS auto_wake, s.max_concurrent_runs,
     (SELECT count(*)::int FROM agent WHERE organization_id = $1 AND current_job_id IS NOT NULL) AS running,
     (SELECT json_agg(json_build_object('jobId', q.id, 'labels', q.target_labels, 'priority', q.priority,
-              'queuedAtMs', ${epochMsSql('q.queued_at')}) ORDER BY q.priority DESC, q.queued_at, q.id)
+              'queuedAtMs', ${timeToEpochMsSql('q.queued_at')}) ORDER BY q.priority DESC, q.queued_at, q.id)
      FROM (SELECT heads.*, g.target_labels FROM ${waitingTargetGroupsSql('$1')} g
            CROSS JOIN LATERAL ${firstJobsOfGroupSql('$1', 'g.target_group', maxJobs)} heads
            ORDER BY ${startOrderSql} LIMIT ${maxJobs}) q) AS jobs,
     (SELECT json_agg(json_build_object('agentId', a.id, 'labels', a.labels, 'own', (
-              SELECT json_build_object('priority', j.priority, 'queuedAtMs', ${epochMsSql('j.queued_at')}) FROM job j
+              SELECT json_build_object('priority', j.priority, 'queuedAtMs', ${timeToEpochMsSql('j.queued_at')}) FROM job j
               WHERE j.agent_id = a.id AND ${isStartableSql} ORDER BY j.priority DESC, j.queued_at, j.id LIMIT 1))
             ORDER BY a.id)
      FROM agent a WHERE ${isFree} AND (a.status IN ('online', 'starting', 'rebooting')

@@ -17,7 +17,7 @@ const columns = 'id, organization_id, name, pattern, senders, created_at';
 
 /** Keys that sign the messages to an inbound address. */
 export interface InboundKeys {
-  /** Signs messages in the service's own form. */
+  /** Key for messages in the service's own format. */
   secret: string;
   gatewayKeys: GatewayKeys;
 }

@@ -9,7 +9,7 @@ import {
   type RoleHolder,
   roles,
 } from '@muster/contracts';
-import { type Database, type QuestionEntity, scanWithinSql } from '@muster/database';
+import { type Database, type QuestionEntity, scanRowsSql } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
 
@@ -51,7 +51,7 @@ export function listQuestions(
   if (jobId) within.push(`job_id = ${addParameter(jobId)}`);
   if (mine === 'true') conditions.push(callerMayAnswerSql(caller, addParameter));
   const limit = addParameter(page.limit + 1);
-  const found = scanWithinSql({
+  const found = scanRowsSql({
     ...{ from: 'question', columns: 'id', within, filter: conditions, order: `id ${order}`, limit },
   });
   return database.query<QuestionRow>(

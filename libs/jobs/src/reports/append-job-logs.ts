@@ -20,7 +20,9 @@ export async function appendJobLogs(
     if (entries) entries.push(entry);
     else byJob.set(entry.jobId, [entry]);
   }
-  const batches = [...byJob].map(([jobId, entries]) => toLogParameters({ organizationId, agentId }, jobId, entries));
+  const batches = [...byJob].map(([jobId, entries]) =>
+    buildLogStatementParameters({ organizationId, agentId }, jobId, entries),
+  );
   const [first, ...others] = batches;
   // Workers normally send the lines of one job per request. Then one statement in one round trip stores them.
   if (others.length === 0) {
@@ -52,7 +54,11 @@ interface StoredLogs extends Pick<PlacedJob, 'agentId'> {
   count: number;
 }
 
-function toLogParameters({ organizationId, agentId }: Reporter, jobId: string, entries: JobLogEntry[]): unknown[] {
+function buildLogStatementParameters(
+  { organizationId, agentId }: Reporter,
+  jobId: string,
+  entries: JobLogEntry[],
+): unknown[] {
   return [
     jobId,
     organizationId,

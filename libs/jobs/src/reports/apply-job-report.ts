@@ -19,7 +19,7 @@ import {
   getViolatedConstraint,
 } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
-import { emitEvent, eventColumns, eventPartsSql, getEventValues } from '@muster/webhooks';
+import { emitEvent, eventColumns, emitEventPartsSql, getEventValues } from '@muster/webhooks';
 import { finishJob } from '../ends/finish-job';
 import { buildJobEntry } from '../launch/insert-job';
 import { countStepsSql, computeJobProgress } from '../lists/job-progress';
@@ -255,7 +255,7 @@ const buildSignOfLifeStatement = (name: string, lock: string) =>
       lock,
     })},
   ${appendEntriesSql('began')},
-  ${eventPartsSql('began', started)}
+  ${emitEventPartsSql('began', started)}
   ${answered}, EXISTS (SELECT FROM webhook_event_inserted e WHERE e.id = input.event_id) AS emitted
   FROM ${rows} JOIN locked_job ON locked_job.member = input.member
   LEFT JOIN updated_job ON updated_job.member = input.member`,

@@ -13,7 +13,7 @@ export const renewWatchMs = 3000;
 type ControlMessage = { kind: 'watch' } | { kind: 'input'; sealed: object };
 
 interface ScreenListeners {
-  /** Called when a person starts to watch. */
+  /** Called when a person starts to watch the run's screen. */
   watch: () => void;
   input: (input: ScreenInput) => void;
 }
@@ -36,7 +36,7 @@ export class ScreenRelay {
 
   /** Marks the run as watched. Must be called again every `renewWatchMs`. */
   renewWatch(jobId: string): Promise<void> {
-    return this.relay.setMark(buildWatchMarkName(jobId), watchedSeconds);
+    return this.relay.setSharedMark(buildWatchMarkName(jobId), watchedSeconds);
   }
 
   isWatched(jobId: string): Promise<boolean> {

@@ -110,7 +110,7 @@ export async function relayFrameToViewers(
     });
   }
   await requireRunOfWorker(database, reporter, jobId);
-  // Without Redis nobody can watch.
+  // If Redis does not answer, nobody can be watching.
   if (!(await screens.isWatched(jobId).catch(() => false))) return false;
   await screens.sendFrame(jobId, frame).catch(() => undefined);
   return true;

@@ -90,7 +90,7 @@ export function watchScreen(
   void screens.startWatching(jobId).catch(() => undefined);
 }
 
-/** Fields that each kind of input needs. */
+/** The fields that each kind of screen input must have. */
 const neededFields = { click: ['x', 'y'], type: ['text'], key: ['key'], scroll: ['x', 'y'] } as const;
 
 /**

@@ -8,7 +8,7 @@ interface MoveRow {
   events?: readonly LifecycleEvent[];
 }
 
-/** Statuses of an agent whose worker reports. */
+/** Statuses in which an agent's worker is expected to report. */
 export const onStatuses = ['online', 'draining'] as const satisfies readonly AgentStatus[];
 /** Statuses of an agent whose machine is off. */
 export const offStatuses = ['stopped', 'terminated'] as const satisfies readonly AgentStatus[];

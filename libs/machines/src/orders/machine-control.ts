@@ -79,7 +79,7 @@ export class MachineControl {
     return { wakes, orders, lost };
   }
 
-  /** Waits until all started work has ended. */
+  /** Waits until all wakes and orders that this process has started have ended. */
   async waitUntilIdle(): Promise<void> {
     await Promise.all(this.working.values());
     this.reportFailures(new Round('sweep machines'));
@@ -113,7 +113,7 @@ export class MachineControl {
   private reportFailures(round: Round): void {
     for (const [row, failure] of this.failures) {
       if (!failure.reported) round.recordFailure(row, failure.error);
-      // If this process has not tried the row again for five minutes, another process has processed the row.
+      // If this process has not tried the wake or order again for five minutes, another process has processed it.
       else if (performance.now() - failure.at > forgottenMs) this.failures.delete(row);
       else round.untried.add(row);
       failure.reported = true;

@@ -15,7 +15,7 @@ import {
 } from './machine-order';
 import type { MachineParts } from './wake-machine';
 
-/** Executes one step of a reboot. */
+/** Executes one step of a machine's reboot: orders it, checks it, or ends it. */
 export async function rebootMachine(
   parts: MachineParts,
   order: Order,

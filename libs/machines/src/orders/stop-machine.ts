@@ -25,7 +25,7 @@ const pollIntervalMs = 500;
  */
 const refusalsUntilFailed = 3;
 
-/** Executes one step of a stop. */
+/** Executes one step of a machine's stop: orders it, checks it, or ends it. */
 export async function stopMachine(
   parts: MachineParts,
   order: Order,

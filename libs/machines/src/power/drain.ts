@@ -8,7 +8,7 @@ import { requireFreeAgent } from './power';
 export interface TouchedJobs {
   /** Jobs that were sent to the agent. */
   running: string[];
-  /** Jobs that wait for the agent. */
+  /** Queued jobs that wait for the agent. */
   queued: string[];
 }
 

@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises';
 export interface Spooled {
   path: string;
   size: number;
-  /** SHA-256 in hex. */
+  /** SHA-256 of the spooled bytes in hex. */
   digest: string;
 }
 

@@ -5,7 +5,7 @@ import { parseExtraFields, applyZip64Values } from './extra-fields';
 import type { DirectoryLocation } from './find-directory';
 import type { ZipBytes } from './zip-bytes';
 
-/** One entry of the central directory. */
+/** One entry of a zip's central directory. */
 export interface ZipEntry {
   path: string;
   isFolder: boolean;

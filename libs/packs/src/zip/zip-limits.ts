@@ -1,6 +1,6 @@
 const mebibyte = 1024 * 1024;
 
-/** Limits of a bundle. */
+/** Limits of the zip file of a pack bundle. */
 export const zipLimits = {
   zippedBytes: 64 * mebibyte,
   unzippedBytes: 512 * mebibyte,

@@ -48,7 +48,7 @@ export function makeTestZip(entries: WrittenEntry[], options: WrittenZip = {}): 
   const directory: Buffer[] = [];
   let at = before.length;
   for (const entry of entries) {
-    const { file, record } = encodeEntry(entry, at);
+    const { file, record } = encodeZipEntry(entry, at);
     files.push(file, betweenEntries);
     directory.push(record);
     at += file.length + betweenEntries.length;
@@ -58,7 +58,7 @@ export function makeTestZip(entries: WrittenEntry[], options: WrittenZip = {}): 
   return Buffer.concat([...files, index, encodeEndRecords(entries.length, index.length, at, options)]);
 }
 
-function encodeEntry(entry: WrittenEntry, at: number) {
+function encodeZipEntry(entry: WrittenEntry, at: number) {
   const { bytes = '', method = 8, extra = Buffer.alloc(0), descriptor, zip64 = false } = entry;
   const { mode = 0o100644, madeBy = 0x0314, attributes = (mode << 16) >>> 0 } = entry;
   const content = Buffer.from(bytes as string);

@@ -44,7 +44,7 @@ interface Listing {
   filter: BatchFilter;
 }
 
-/** Lists batches, the latest first. */
+/** Lists pilot batches, the latest first. */
 export function listPilotBatches(database: Database, organizationId: string, listing: Listing): Promise<BatchRow[]> {
   const { text, values } = buildListBatchesStatement(organizationId, listing);
   return database.query<BatchRow>({ organizationId }, text, values);

@@ -12,13 +12,17 @@ export function withinPeriodSql(column: string, { from, to }: Period, values: un
   const addParameter = (value: string) => `$${values.push(value)}`;
   return [
     ...(from
-      ? [`${column} >= ${isDayText(from) ? startOfDaySql(`${addParameter(from)}::date`) : addParameter(from)}`]
+      ? [
+          `${column} >= ${isDayText(from) ? startOfDayInTimezoneSql(`${addParameter(from)}::date`) : addParameter(from)}`,
+        ]
       : []),
-    ...(to ? [`${column} < ${isDayText(to) ? startOfDaySql(`${addParameter(to)}::date + 1`) : addParameter(to)}`] : []),
+    ...(to
+      ? [`${column} < ${isDayText(to) ? startOfDayInTimezoneSql(`${addParameter(to)}::date + 1`) : addParameter(to)}`]
+      : []),
   ];
 }
 
-function startOfDaySql(day: string): string {
+function startOfDayInTimezoneSql(day: string): string {
   return `(${day})::timestamp AT TIME ZONE (SELECT timezone FROM organization_settings WHERE organization_id = $1)`;
 }
 

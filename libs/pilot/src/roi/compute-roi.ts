@@ -48,7 +48,7 @@ export const dayInTimezoneSql = (moment: string, zone = 's.timezone') => `(${mom
  * and use the index. The last line is exact; bounds by timestamp are not, because clocks that are set back over
  * midnight split a day.
  */
-export const batchInRangeSql = (from: string, to: string) => `
+export const batchDayInRangeSql = (from: string, to: string) => `
   b.occurred_at >= ${from}::date::timestamp AT TIME ZONE 'UTC' - interval '26 hours'
   AND b.occurred_at < ${to}::date::timestamp AT TIME ZONE 'UTC' + interval '50 hours'
   AND ${dayInTimezoneSql('b.occurred_at')} BETWEEN ${from}::date AND ${to}::date`;
@@ -72,7 +72,7 @@ const computed = `
     FROM pilot_batch b
     JOIN organization_settings s ON s.organization_id = b.organization_id
     LEFT JOIN job j ON j.id = b.job_id
-    WHERE b.organization_id = $1 AND ${batchInRangeSql('$2', '$3')} AND ($4::uuid IS NULL OR b.workflow_id = $4)),
+    WHERE b.organization_id = $1 AND ${batchDayInRangeSql('$2', '$3')} AND ($4::uuid IS NULL OR b.workflow_id = $4)),
   gone AS MATERIALIZED (
     SELECT named.*, m.processing_micros FROM named JOIN pilot_roi_metric m ON m.pilot_batch_id = named.id
     WHERE m.claims_gone),

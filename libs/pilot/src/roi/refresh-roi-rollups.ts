@@ -5,7 +5,7 @@ import {
   type PilotRoiStateEntity,
   type Transaction,
 } from '@muster/database';
-import { batchInRangeSql, dayInTimezoneSql, waitingMicrosSql } from './compute-roi';
+import { batchDayInRangeSql, dayInTimezoneSql, waitingMicrosSql } from './compute-roi';
 import { type BatchOfDay, everyWorkflow, summarizeDay } from './summarize-day';
 
 /** Maximum number of changed days and jobs per transaction, so that it does not block other transactions for long. */
@@ -110,7 +110,7 @@ async function recomputeRollupDays(tx: Transaction, organizationId: string, days
        FROM pilot_batch b
        JOIN organization_settings s ON s.organization_id = b.organization_id
        JOIN pilot_roi_metric m ON m.pilot_batch_id = b.id
-       WHERE b.organization_id = $1 AND ${batchInRangeSql('$2', '$2')}`,
+       WHERE b.organization_id = $1 AND ${batchDayInRangeSql('$2', '$2')}`,
       [organizationId, day],
       'batches_of_roi_day',
     );
@@ -179,7 +179,7 @@ const insertCosts = `
       ${waitingMicrosSql} AS waiting_micros
     FROM unnest($2::date[]) AS recomputed (day)
     JOIN organization_settings s ON s.organization_id = $1
-    JOIN pilot_batch b ON b.organization_id = $1 AND ${batchInRangeSql('recomputed.day', 'recomputed.day')}
+    JOIN pilot_batch b ON b.organization_id = $1 AND ${batchDayInRangeSql('recomputed.day', 'recomputed.day')}
     LEFT JOIN job j ON j.id = b.job_id
     WHERE b.named_job_id IS NOT NULL),
   before AS (

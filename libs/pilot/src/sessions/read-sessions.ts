@@ -34,7 +34,7 @@ interface Listing {
   filter: Period & { workerKey?: string };
 }
 
-/** Lists sessions, the latest first. */
+/** Lists pilot sessions, the latest first. */
 export function listSessions(database: Database, organizationId: string, listing: Listing): Promise<SessionRow[]> {
   const { text, values } = buildListSessionsStatement(organizationId, listing);
   return database.query<SessionRow>({ organizationId }, text, values);

@@ -132,7 +132,7 @@ export function EnvUrl(name: string, options: VariableOptions<string> & { protoc
   });
 }
 
-/** A comma-separated list. */
+/** Declares a variable that contains a list, separated by commas. */
 export function EnvList(name: string, options: VariableOptions<string[]>) {
   return declareEnvVariable(name, 'list', options, (text) =>
     text

@@ -42,7 +42,7 @@ export class ServiceClock extends Clock {
 }
 
 export interface ClockReading {
-  /** Milliseconds since 1970. */
+  /** The time that was read, in milliseconds since 1970. */
   readMs: number;
   /** `performance.now()` before and after the reading. */
   requestedAt: number;

@@ -268,7 +268,7 @@ function isDecodableUrl(url: string): boolean {
  * read the body.
  */
 function noRouteError(request: FastifyRequest, paths: KnownPaths): AppError {
-  const allow = paths.listMethodsAt(request.url.split('?')[0]!);
+  const allow = paths.listMethodsOfPath(request.url.split('?')[0]!);
   if (allow === '') return new AppError('not_found', { detail: 'This path does not exist. Check the address.' });
   return new AppError('method_not_allowed', {
     detail: `This path does not support the method of the request. Use ${allow}.`,

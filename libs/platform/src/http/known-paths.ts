@@ -9,7 +9,7 @@ export class KnownPaths {
   }
 
   /** Returns the methods of a path in the form of an Allow header; empty if the path does not exist. */
-  listMethodsAt(path: string): string {
+  listMethodsOfPath(path: string): string {
     const segments = path.split('/', 100);
     const allowed = new Set<string>();
     for (const route of this.routes.values()) {

@@ -2,9 +2,9 @@ import { nilId } from '../context/ids';
 import type { Round } from './round';
 
 export interface Sweep<C, Outcome extends string> {
-  /** Identifies the sweep within its round. */
+  /** Name of the sweep, which is unique within its round. */
   name: string;
-  /** All possible outcomes of a candidate. */
+  /** All outcomes that a processed candidate can have; each is counted. */
   outcomes: readonly Outcome[];
   /** Returns the next candidates in a strict order, starting after `after`; null starts from the beginning. */
   candidates(after: C | null, limit: number): Promise<C[]>;

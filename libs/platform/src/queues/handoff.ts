@@ -51,7 +51,7 @@ export class Handoff {
   }
 
   /** Counts a handler while it runs. */
-  async countWhileRunning(queue: QueueName, work: () => Promise<void>): Promise<void> {
+  async countHandlerWhileRunning(queue: QueueName, work: () => Promise<void>): Promise<void> {
     this.running.set(queue, this.countRunning(queue) + 1);
     try {
       await work();

@@ -33,7 +33,7 @@ export interface QueuedMessage {
 }
 
 /** Opens the span of a message's handler. Its parent is a span for the time that the message waited in its queue. */
-export function openHandlerSpan(message: QueuedMessage): Pick<OpenSpan, 'traceparent' | 'fail' | 'end'> {
+export function openHandlerSpan(message: QueuedMessage): Pick<OpenSpan, 'traceparent' | 'markFailed' | 'end'> {
   const { id, queue, name, data, enqueuedAtMs } = message;
   const { traceparent: parent } = data;
   if (!isTracing() || !isTraceparent(parent))

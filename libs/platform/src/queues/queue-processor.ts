@@ -129,7 +129,7 @@ export abstract class QueueProcessor extends WorkerHost {
     };
     try {
       await runInContext(context, () =>
-        this.handoff.countWhileRunning(received.queue, () => this.handleMessage(received)),
+        this.handoff.countHandlerWhileRunning(received.queue, () => this.handleMessage(received)),
       );
     } catch (error) {
       span.markFailed(getErrorCodeOrName(error));

@@ -40,7 +40,7 @@ export class Relay {
   }
 
   /** Sets a mark that all processes can read, for `seconds`. */
-  async setMark(name: string, seconds: number): Promise<void> {
+  async setSharedMark(name: string, seconds: number): Promise<void> {
     const { client, prefix } = this.connections.getImpatientConnection();
     await client.set(`${prefix}:relay:${name}`, '1', 'EX', seconds);
   }

@@ -53,7 +53,7 @@ export interface SpanOptions {
   attributes?: SpanAttributes;
 }
 
-/** A span in progress. */
+/** A span whose work is still in progress. */
 export class OpenSpan {
   /** Traceparent of the span itself. Outgoing messages carry it, so that their spans become children. */
   readonly traceparent: string;

@@ -5,7 +5,7 @@ import {
   type BillingMetricStepEntity,
   type Database,
   limitPageSizeSql,
-  scanWithinSql,
+  scanRowsSql,
 } from '@muster/database';
 import { smallestIdAt, type Page } from '@muster/platform';
 import { canAccessOrganization } from './pricing-models';
@@ -38,7 +38,7 @@ export function listMetrics(
   const dayFilter: string[] = [];
   if (from) dayFilter.push(`(computed_at AT TIME ZONE ${timezone})::date >= ${addParameter(from)}`);
   if (to) dayFilter.push(`(computed_at AT TIME ZONE ${timezone})::date <= ${addParameter(to)}`);
-  const listed = scanWithinSql({
+  const listed = scanRowsSql({
     from: 'billing_metric',
     columns: `id, organization_id, job_id, source, npi_count, total_claims, total_steps_before_dedup, duplicates_removed,
       claims_per_npi, charge_micros, pricing_type, block_size, price_micros, minimum_micros, computed_at`,

@@ -49,7 +49,7 @@ export async function putPricingModel(
      ON CONFLICT (organization_id) DO UPDATE
      SET pricing_type = excluded.pricing_type, block_size = excluded.block_size,
          price_micros = excluded.price_micros, minimum_micros = excluded.minimum_micros, updated_at = muster_now()`,
-    getModelValues(organizationId, model),
+    getPricingModelValues(organizationId, model),
   );
   audit(tx, caller, {
     organizationId,
@@ -73,7 +73,7 @@ export async function requirePricingModel(
   const inserted = await tx.execute(
     `INSERT INTO client_pricing_model (organization_id, pricing_type, block_size, price_micros, minimum_micros)
      VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
-    getModelValues(organizationId, defaultModel),
+    getPricingModelValues(organizationId, defaultModel),
   );
   // The insert had no effect, because a concurrent transaction has just inserted a pricing model. That model is used.
   if (inserted === 0) return (await lockPricingModel(tx, organizationId))!;
@@ -103,7 +103,7 @@ async function lockPricingModel(tx: Transaction, organizationId: string): Promis
   return model;
 }
 
-function getModelValues(organizationId: string, model: PricingModel): unknown[] {
+function getPricingModelValues(organizationId: string, model: PricingModel): unknown[] {
   return [organizationId, model.pricingType, model.blockSize, model.priceMicros, model.minimumMicros];
 }
 

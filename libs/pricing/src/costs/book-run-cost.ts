@@ -25,7 +25,7 @@ type CostedJob = Pick<
     bookedMicros: MicroUsd | null;
     /** Runs of the month in which the run ended, before this booking. */
     monthRuns: number;
-    /** Spend of that month, before this booking. */
+    /** Spend of the month in which the run ended, before this booking. */
     monthSpendMicros: MicroUsd;
   };
 

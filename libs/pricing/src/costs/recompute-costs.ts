@@ -60,7 +60,7 @@ type BookCost = (tx: Transaction, jobId: string) => Promise<BookedCost | null>;
 export async function recomputeCosts(database: Database, id: string, bookCost: BookCost): Promise<void> {
   const until = performance.now() + turnMs;
   while (performance.now() < until) {
-    const jobIds = await findNextRuns(database, id);
+    const jobIds = await findNextRunsToRecompute(database, id);
     if (jobIds.length === 0) return markRecomputeFinished(database, id);
     for (const jobId of jobIds) {
       if (performance.now() >= until) break;
@@ -72,7 +72,7 @@ export async function recomputeCosts(database: Database, id: string, bookCost: B
   );
 }
 
-async function findNextRuns(database: Database, id: string): Promise<string[]> {
+async function findNextRunsToRecompute(database: Database, id: string): Promise<string[]> {
   const rows = await database.query<Pick<RunCostComponentEntity, 'jobId'>>(
     'system',
     `SELECT DISTINCT c.job_id

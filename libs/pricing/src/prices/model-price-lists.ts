@@ -46,7 +46,7 @@ export async function replaceModelPrices(
   tx.deferStatement(
     `INSERT INTO model_price (organization_id, provider_key, model_key, from_day, provider, model, input_micros, output_micros)
      SELECT $1, p.* FROM ${unnestPricesSql(2)}`,
-    [organizationId, ...toPriceColumns(rows)],
+    [organizationId, ...toPriceColumnArrays(rows)],
   );
   audit(tx, caller, {
     action: 'model_prices.replace',
@@ -71,7 +71,7 @@ export async function replaceDefaultModelPrices(
   tx.deferStatement(
     `INSERT INTO default_model_price (provider_key, model_key, from_day, provider, model, input_micros, output_micros)
      SELECT p.* FROM ${unnestPricesSql(1)}`,
-    toPriceColumns(rows),
+    toPriceColumnArrays(rows),
   );
   tx.deferStatement(
     `INSERT INTO default_price_list (id) VALUES (true) ON CONFLICT (id) DO UPDATE SET replaced_at = muster_now()`,
@@ -113,7 +113,7 @@ function unnestPricesSql(first: number): string {
   return `unnest(${types.map((type, at) => `$${first + at}::${type}[]`).join(', ')}) AS p`;
 }
 
-function toPriceColumns(rows: PriceRow[]): unknown[][] {
+function toPriceColumnArrays(rows: PriceRow[]): unknown[][] {
   return [
     rows.map(({ providerKey }) => providerKey),
     rows.map(({ modelKey }) => modelKey),

@@ -44,7 +44,7 @@ function createClosedDecision(reason: string): GateDecision {
 export function readBillingLimits(tx: Transaction, organizationId: string, now: Date): Promise<LimitFacts> {
   return readLimitFacts<LimitFacts>(
     tx,
-    buildLimitStatement(organizationId, { columns: spendingLimitColumnsSql, now, name: 'read_limits' }),
+    buildLimitFactsStatement(organizationId, { columns: spendingLimitColumnsSql, now, name: 'read_limits' }),
   );
 }
 
@@ -55,7 +55,7 @@ export function readGateFacts(tx: Transaction, organizationId: string, now: Date
 
 /** Returns the statement of `readGateFacts`, for a caller that sends it together with another statement. */
 export function buildGateStatement(organizationId: string, now: Date): LimitStatement {
-  return buildLimitStatement(organizationId, { columns: billingGateColumnsSql, now, name: 'read_gate_facts' });
+  return buildLimitFactsStatement(organizationId, { columns: billingGateColumnsSql, now, name: 'read_gate_facts' });
 }
 
 interface LimitStatement {
@@ -64,7 +64,7 @@ interface LimitStatement {
   name: string;
 }
 
-function buildLimitStatement(
+function buildLimitFactsStatement(
   organizationId: string,
   { columns, now, name }: { columns: (month: string) => string; now: Date; name: string },
 ): LimitStatement {

@@ -1,12 +1,12 @@
 /**
  * Columns of a month's usage of organization o: its counter plus the ended runs that are not in the counter yet. For
- * statements that join `joinMonthFiguresSql`.
+ * statements that join `joinMonthlyUsageSql`.
  */
 export const figureColumns = `COALESCE(f.runs, 0) AS runs, COALESCE(f.completed, 0) AS completed,
   COALESCE(f.failed, 0) AS failed, COALESCE(f.cancelled, 0) AS cancelled, COALESCE(f.run_ms, 0) AS run_ms,
   COALESCE(f.spend_micros, 0) AS spend_micros`;
 
-export function joinMonthFiguresSql(month: string): string {
+export function joinMonthlyUsageSql(month: string): string {
   return `CROSS JOIN LATERAL (
     SELECT sum(runs)::bigint AS runs, sum(completed)::bigint AS completed, sum(failed)::bigint AS failed,
            sum(cancelled)::bigint AS cancelled, sum(run_ms)::bigint AS run_ms,

@@ -36,8 +36,8 @@ export async function findUnequalCounters(
        WHERE counted AND ($1::uuid[] IS NULL OR organization_id = ANY($1)) GROUP BY organization_id, month),
      c AS (SELECT * FROM usage_counter WHERE $1::uuid[] IS NULL OR organization_id = ANY($1))
      SELECT COALESCE(c.organization_id, s.organization_id) AS organization_id,
-            to_char(COALESCE(c.month, s.month), 'YYYY-MM') AS month, ${figureColumnsSql('c', (name) => name)},
-            ${figureColumnsSql('s', (name) => `sum_${name}`)}
+            to_char(COALESCE(c.month, s.month), 'YYYY-MM') AS month, ${usageColumnsSql('c', (name) => name)},
+            ${usageColumnsSql('s', (name) => `sum_${name}`)}
      FROM c FULL JOIN sums s ON s.organization_id = c.organization_id AND s.month = c.month
      WHERE (c.runs, c.completed, c.failed, c.cancelled, c.run_ms, c.spend_micros)
        IS DISTINCT FROM (s.runs, s.completed, s.failed, s.cancelled, s.run_ms, s.spend_micros)
@@ -66,7 +66,7 @@ export async function findUnequalCounters(
   }));
 }
 
-function figureColumnsSql(table: string, as: (name: string) => string): string {
+function usageColumnsSql(table: string, as: (name: string) => string): string {
   const names = ['runs', 'completed', 'failed', 'cancelled', 'run_ms', 'spend_micros'];
   return names.map((name) => `COALESCE(${table}.${name}, 0) AS ${as(name)}`).join(', ');
 }

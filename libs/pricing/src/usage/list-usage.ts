@@ -1,7 +1,7 @@
 import type { OrganizationUsage } from '@muster/contracts';
 import type { Database, OrganizationEntity } from '@muster/database';
 import type { Page } from '@muster/platform';
-import { figureColumns, joinMonthFiguresSql } from './figures-of-month';
+import { figureColumns, joinMonthlyUsageSql } from './figures-of-month';
 import { presentUsageFigures } from './reconcile-usage';
 import type { CounterFigures } from './find-unequal-counters';
 
@@ -14,7 +14,7 @@ export async function listUsage(
 ): Promise<OrganizationUsage[]> {
   const rows = await database.query<Row>(
     'system',
-    `SELECT o.id, o.name, ${figureColumns} FROM organization o ${joinMonthFiguresSql('$1')}
+    `SELECT o.id, o.name, ${figureColumns} FROM organization o ${joinMonthlyUsageSql('$1')}
      WHERE $2::uuid IS NULL OR o.id > $2 ORDER BY o.id LIMIT $3`,
     [month, page.after?.[0] ?? null, page.limit + 1],
   );

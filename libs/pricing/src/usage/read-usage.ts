@@ -1,6 +1,6 @@
 import { AppError, microsToUsd } from '@muster/contracts';
 import type { Database, OrganizationSettingsEntity, UsageCounterEntity } from '@muster/database';
-import { figureColumns, joinMonthFiguresSql } from './figures-of-month';
+import { figureColumns, joinMonthlyUsageSql } from './figures-of-month';
 import {
   decideBillingGate,
   billingGateColumnsSql,
@@ -39,7 +39,7 @@ export async function readUsage(
        FROM organization o
        JOIN organization_settings s ON s.organization_id = o.id
        LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
-       ${joinMonthFiguresSql('$2')}
+       ${joinMonthlyUsageSql('$2')}
        WHERE o.id = $1`,
       [organizationId, firstDay],
       'read_usage',

@@ -160,8 +160,8 @@ function isFarFromLimits(
 }
 
 /**
- * Returns the distances to the limits and to their `near` thresholds. A distance is null if there is no limit or the
- * threshold is passed.
+ * Returns how much is left until each limit, and until the `near` threshold of each limit. Null if there is no limit,
+ * or the threshold is passed.
  */
 function computeLimitDistances(
   facts: Parameters<typeof computeRemainingLimits>[0],

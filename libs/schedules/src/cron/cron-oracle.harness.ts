@@ -29,7 +29,7 @@ export class WallClock {
     this.minutes = new Uint16Array(length);
     const dayBefore = Math.floor(from.getTime() / 86_400_000) - 1;
     const readWallClock = (at: number) => {
-      // For example 03/08/2026, 03:00
+      // The format is, for example, 03/08/2026, 03:00.
       const text = format.format(from.getTime() + at * 60_000);
       const parsePart = (start: number, end: number) => Number(text.slice(start, end));
       this.days[at] = Date.UTC(parsePart(6, 10), parsePart(0, 2) - 1, parsePart(3, 5)) / 86_400_000 - dayBefore;

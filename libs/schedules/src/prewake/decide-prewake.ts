@@ -7,7 +7,7 @@ export interface PrewakeFacts
     Pick<OrganizationSettingsEntity, 'prewake'>,
     Pick<AgentEntity, 'bootMs'>,
     Pick<ScheduleEntity, 'prewokenFor'> {
-  /** Scheduled time of the next run. */
+  /** Scheduled time of the schedule's next run. */
   nextRunAt: Date;
   guards: GuardFacts;
   /** After failed wakes, the machine is not woken before this time; null if it may be woken now. */

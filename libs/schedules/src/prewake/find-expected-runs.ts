@@ -20,7 +20,7 @@ const pageSizes = [5, 50, 500];
  * SQL: the schedules of an agent are those that name it, and those with a target for whose next run it was prewoken. The
  * run of a target can start on another agent; then the time of its schedule changes, and nothing is expected any more.
  */
-const nextSchedulesSql = (limit: number) => `
+const nextSchedulesOfAgentSql = (limit: number) => `
   SELECT wanted.id AS agent_id, r.name, r.next_run_at, ${scheduleGuardColumnsSql('r.next_run_at')}
   FROM unnest($1::uuid[]) AS wanted (id)
   CROSS JOIN LATERAL (
@@ -53,7 +53,7 @@ export async function findExpectedRuns(
   return findFirstExpectedOfEach(agentIds, (ids, limit) =>
     database.query<Row>(
       { organizationId },
-      nextSchedulesSql(limit),
+      nextSchedulesOfAgentSql(limit),
       [ids, now, organizationId],
       `expected_runs_${limit}`,
     ),
@@ -63,7 +63,7 @@ export async function findExpectedRuns(
 /** Returns the next expected run of one agent, within a transaction. */
 export async function findNextExpectedRun(tx: Transaction, agentId: string, now: Date): Promise<ExpectedRun | null> {
   const found = await findFirstExpectedOfEach([agentId], (ids, limit) =>
-    tx.query<Row>(nextSchedulesSql(limit), [ids, now, null], `expected_runs_${limit}`),
+    tx.query<Row>(nextSchedulesOfAgentSql(limit), [ids, now, null], `expected_runs_${limit}`),
   );
   return found.get(agentId) ?? null;
 }

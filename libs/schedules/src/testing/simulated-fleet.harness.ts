@@ -120,7 +120,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     agent.enqueued = true;
   }
 
-  /** Simulates the machine and its worker. */
+  /** Simulates one agent's machine and the worker on it. */
   function simulateMachine(agent: Agent, now: number, clock: number, up: boolean): void {
     if (agent.offAt !== null && agent.offAt <= now) {
       Object.assign(agent, { power: 'off', offAt: null, reports: false, hasHandshaken: false });

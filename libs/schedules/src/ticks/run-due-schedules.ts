@@ -18,7 +18,7 @@ export interface TickRequest {
   organizationId?: string;
   /** Only this schedule. If it is not due, the report says so. Requires `organizationId`. */
   scheduleId?: string;
-  /** Maximum number of due schedules. */
+  /** Maximum number of due schedules that the tick processes. */
   limit: number;
   /** Time in ms after which no further schedule is processed. */
   budgetMs?: number;

@@ -22,7 +22,7 @@ export async function wakeForForcedRun(
 
 async function findAgentToWake(tx: Transaction, schedule: ScheduleRow, now: Date): Promise<string | null> {
   const { id, organizationId, targetLabels } = schedule;
-  // A concurrency key contains no sealed variable.
+  // Sealed variables are not opened, because a concurrency key contains none.
   const variables = maskVariables(schedule.variables);
   const [workflow] = await tx.query<{ keys: ConcurrencyKey[] | null; accounts: AccountRequest[] | null }>(
     'SELECT concurrency_keys AS keys, accounts FROM workflow WHERE id = $1 AND organization_id = $2',

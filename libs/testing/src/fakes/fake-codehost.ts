@@ -55,7 +55,7 @@ function formatTimestamp(date: Date): string {
   return `${date.toISOString().slice(0, 19)}Z`;
 }
 
-/** GitHub's REST API as far as feedback uses it. */
+/** A fake of GitHub's REST API, as far as the synchronization of feedback uses it. */
 export class FakeCodehost {
   readonly issues: FakeIssue[] = [];
   readonly pulls: FakePull[] = [];
@@ -64,7 +64,7 @@ export class FakeCodehost {
   constructor(private readonly now: () => Date) {}
 
   /** Changes an issue like a user of GitHub. */
-  moveIssue(
+  changeIssue(
     issue: FakeIssue,
     change: Partial<Pick<FakeIssue, 'state' | 'state_reason' | 'assignees'>>,
     at?: Date,
@@ -83,7 +83,7 @@ export class FakeCodehost {
   }
 
   /** Opens a pull request like a user of GitHub. That does not change the issue that it refers to. */
-  openPull({ branch, body }: { branch: string; body: string | null }): FakePull {
+  openPullRequest({ branch, body }: { branch: string; body: string | null }): FakePull {
     const now = formatTimestamp(this.now());
     const pull: FakePull = {
       ...{ number: this.nextNumber(), title: 'A change', body, state: 'open' },
@@ -93,7 +93,7 @@ export class FakeCodehost {
     return pull;
   }
 
-  closePull(pull: FakePull): void {
+  closePullRequest(pull: FakePull): void {
     const now = formatTimestamp(this.now());
     Object.assign(pull, { state: 'closed', closed_at: now, updated_at: now });
   }
@@ -175,7 +175,7 @@ export class FakeCodehost {
       if (body.body !== undefined) issue.body = body.body;
       const { state, state_reason: reason = null } = body;
       if (state && (state !== issue.state || reason !== issue.state_reason)) {
-        this.moveIssue(issue, state === 'closed' ? { state, state_reason: reason } : { state });
+        this.changeIssue(issue, state === 'closed' ? { state, state_reason: reason } : { state });
       }
     } else if (method !== 'GET') throw new WireFault('no such route');
     return createAnswer(200, presentIssue(issue));

@@ -39,14 +39,14 @@ const taskFields = {
   status: checks.oneOf(...listStatuses.map(({ status }) => status)),
 };
 
-/** ClickUp's REST API as far as feedback uses it. */
+/** A fake of ClickUp's REST API, as far as the synchronization of feedback uses it. */
 export class FakeTasktracker {
   readonly tasks: FakeTask[] = [];
 
   constructor(private readonly now: () => Date) {}
 
   /** Changes the status of a task like a user of ClickUp. */
-  moveTask(task: FakeTask, name: string, at?: Date): void {
+  changeTaskStatus(task: FakeTask, name: string, at?: Date): void {
     const now = String((at ?? this.now()).getTime());
     const status = listStatuses.find((each) => each.status === name);
     if (!status) throw new Error(`no status ${name}`);
@@ -123,7 +123,7 @@ export class FakeTasktracker {
     if (method === 'PUT') {
       requireFields(body, taskFields);
       if (body.description !== undefined) task.description = body.description;
-      if (body.status !== undefined && body.status !== task.status.status) this.moveTask(task, body.status);
+      if (body.status !== undefined && body.status !== task.status.status) this.changeTaskStatus(task, body.status);
     } else if (method !== 'GET') throw new WireFault('no such route');
     return createAnswer(200, presentTask(task));
   }

@@ -12,8 +12,8 @@ export type Mishap =
   'lost before' | 'lost after' | { status: number; headers?: Record<string, string>; body?: object } | undefined;
 
 /**
- * GitHub's and ClickUp's APIs as far as feedback uses them. Requests that no real API would accept are listed in
- * `faults`.
+ * Fakes of GitHub's and ClickUp's APIs, as far as the synchronization of feedback uses them. Requests that no real API
+ * would accept are listed in `faults`.
  */
 export class FakeTrackers {
   readonly calls: TrackerCall[] = [];
@@ -75,20 +75,20 @@ export class FakeTrackers {
     return this.tasks.filter(({ description }) => description.includes(`muster-feedback:${submissionId}`));
   }
 
-  moveIssue(...args: Parameters<FakeCodehost['moveIssue']>): void {
-    this.codehost.moveIssue(...args);
+  changeIssue(...args: Parameters<FakeCodehost['changeIssue']>): void {
+    this.codehost.changeIssue(...args);
   }
 
-  moveTask(...args: Parameters<FakeTasktracker['moveTask']>): void {
-    this.tasktracker.moveTask(...args);
+  changeTaskStatus(...args: Parameters<FakeTasktracker['changeTaskStatus']>): void {
+    this.tasktracker.changeTaskStatus(...args);
   }
 
-  openPull(...args: Parameters<FakeCodehost['openPull']>): FakePull {
-    return this.codehost.openPull(...args);
+  openPullRequest(...args: Parameters<FakeCodehost['openPullRequest']>): FakePull {
+    return this.codehost.openPullRequest(...args);
   }
 
-  closePull(pull: FakePull): void {
-    this.codehost.closePull(pull);
+  closePullRequest(pull: FakePull): void {
+    this.codehost.closePullRequest(pull);
   }
 
   private get url(): string {

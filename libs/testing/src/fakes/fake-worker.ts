@@ -14,7 +14,7 @@ export class FakeWorker {
   answer: (command: AgentCommand) => number | Promise<number> = ({ commandId }) =>
     this.received.some((known) => known.commandId === commandId) ? 200 : 202;
   refused = 0;
-  /** Clock for the age of signatures. */
+  /** Clock by which the age of a signature is checked. */
   now: () => Date = () => new Date();
 
   private constructor(

@@ -127,7 +127,7 @@ export class HostileProvider {
   keys: object[] = [this.key.publicJwk];
   keyReads = 0;
   tokenRequests: TokenRequest[] = [];
-  /** Additions to the metadata. */
+  /** Fields that are added to the provider's metadata, or replace some of them. */
   metadata: Record<string, unknown> = {};
   userinfo: Record<string, unknown> | null = null;
   /** Changes the parts of the next tokens. The claims belong to a verified address. */

@@ -21,7 +21,7 @@ export interface FakeModelCall {
   isOver: boolean;
   /** Whether the caller disconnected before the end of the response. */
   wasLeft: boolean;
-  /** Time of performance.now(). */
+  /** Time at which the call arrived, as `performance.now()`. */
   firstTokenAt?: number;
 }
 

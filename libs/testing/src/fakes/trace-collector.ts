@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 /** A span as a collector receives it. */
 export interface CollectedSpan {
   name: string;
-  /** service.name of the sender. */
+  /** Name of the app that sent the span (`service.name`). */
   service: string;
   traceId: string;
   spanId: string;
@@ -37,7 +37,7 @@ interface OtlpBody {
 /** A collector of traces that accepts only OTLP as JSON over HTTP at /v1/traces. */
 export class TraceCollector {
   readonly spans: CollectedSpan[] = [];
-  /** Bodies of all requests. */
+  /** Bodies of all requests that arrived. */
   readonly bodies: string[] = [];
   readonly headers: Record<string, unknown>[] = [];
   /** Errors in requests that are not valid OTLP. */

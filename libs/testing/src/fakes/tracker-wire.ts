@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** A call as received. */
+/** A call to a fake tracker, as received. */
 export interface TrackerCall {
   method: string;
-  /** Path and query. */
+  /** Path and query of the called URL. */
   path: string;
   headers: IncomingHttpHeaders;
   body: any;

@@ -12,7 +12,7 @@ const rowIdSql = (at: string, salt: string) =>
   `overlay(overlay(overlay(md5('{organization}' || ${salt}) PLACING
      lpad(to_hex((extract(epoch FROM ${at}) * 1000)::bigint), 12, '0') FROM 1) PLACING '7' FROM 13) PLACING '8' FROM 17)::uuid`;
 
-const tempTableSql = (kind: string, count: string) => `
+const createTempTableSql = (kind: string, count: string) => `
   DROP TABLE IF EXISTS house_${kind};
   CREATE TEMP TABLE house_${kind} AS
   SELECT n, ${rowIdSql(creationTimeSql('n', count), `'${kind}' || n`)} AS id, ${creationTimeSql('n', count)} AS at
@@ -24,10 +24,10 @@ const joinTempTableSql = (kind: string, n: string) => `LEFT JOIN house_${kind} O
 export const houseStatements = [
   `INSERT INTO organization (id, name) VALUES ('{organization}', 'House') ON CONFLICT DO NOTHING`,
   `INSERT INTO organization_settings (organization_id) VALUES ('{organization}') ON CONFLICT DO NOTHING`,
-  tempTableSql('agent', '{agents}'),
-  tempTableSql('workflow', '20'),
-  tempTableSql('schedule', 'greatest(20, {agents})'),
-  tempTableSql('batch', '{jobs} / 100 + 1'),
+  createTempTableSql('agent', '{agents}'),
+  createTempTableSql('workflow', '20'),
+  createTempTableSql('schedule', 'greatest(20, {agents})'),
+  createTempTableSql('batch', '{jobs} / 100 + 1'),
   ...analyzed,
   `DROP TABLE IF EXISTS house_job;
    CREATE TEMP TABLE house_job AS

@@ -21,7 +21,7 @@ export class FakePortal implements Portal {
   readonly requests: PortalRequest[] = [];
   /** Forms of all submitted claims. A claim that was submitted twice is listed twice. */
   readonly submitted: Record<string, string>[] = [];
-  /** Requests to the other site. */
+  /** Requests that arrived at the second site, which a session must not open. */
   readonly visits: string[] = [];
   design: PortalDesign = 'first';
   /** Whether a code is required after the password. */

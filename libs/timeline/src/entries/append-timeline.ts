@@ -52,7 +52,7 @@ export function appendTimelines(tx: Transaction, entries: AgentEntry[]): void {
 /** Kinds of entries that the organization's stream contains: all except the output of runs and of machine setups. */
 const organizationKinds: readonly EntryKind[] = ['job', 'status', 'lifecycle'];
 const isOrganizationEvent = (kind: EntryKind) => organizationKinds.includes(kind);
-const transactionIdSql = (kind: string) =>
+const streamTransactionIdSql = (kind: string) =>
   `CASE WHEN ${kind} IN ('${organizationKinds.join("', '")}') THEN ${currentTransaction} END`;
 
 const entryColumns = 'agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id';
@@ -64,9 +64,9 @@ const entryColumns = 'agent_id, seq, organization_id, kind, level, message, sour
 const entryRows: RowStatement = {
   one: {
     name: 'append_entry',
-    text: `WITH head AS (${nextNumberSql('$1', '$2')})
+    text: `WITH head AS (${nextEntryNumberSql('$1', '$2')})
       INSERT INTO timeline_entry (${entryColumns})
-      SELECT $1, head.last_seq, $2, $3, $4, $5, $6, $7, $8, COALESCE($9::timestamptz, muster_now()), ${transactionIdSql('$3::text')}
+      SELECT $1, head.last_seq, $2, $3, $4, $5, $6, $7, $8, COALESCE($9::timestamptz, muster_now()), ${streamTransactionIdSql('$3::text')}
       FROM head`,
   },
   many: {
@@ -82,7 +82,7 @@ const entryRows: RowStatement = {
       INSERT INTO timeline_entry (${entryColumns})
       SELECT e.agent_id, head.last_seq - count(*) OVER agent + row_number() OVER (agent ORDER BY e.position),
              e.organization_id, e.kind, e.level, e.message, e.source, e.job_id, e.data, COALESCE(e.at, muster_now()),
-             ${transactionIdSql('e.kind')}
+             ${streamTransactionIdSql('e.kind')}
       FROM entry e JOIN head ON head.agent_id = e.agent_id
       WINDOW agent AS (PARTITION BY e.agent_id)`,
   },
@@ -101,7 +101,7 @@ function getEntryColumns({ kind, level, message, source, jobId, data, at }: Time
 }
 
 /** SQL that reserves the next number of the agent's timeline. */
-function nextNumberSql(agentId: string, organizationId: string): string {
+function nextEntryNumberSql(agentId: string, organizationId: string): string {
   return `INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)
        VALUES (${agentId}, ${organizationId}, 1)
        ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + 1 RETURNING last_seq`;

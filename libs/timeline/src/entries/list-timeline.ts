@@ -4,7 +4,7 @@ import {
   containsIgnoringCaseSql,
   maxRowsLookedAt,
   limitPageSizeSql,
-  scanWithinSql,
+  scanRowsSql,
 } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { EntryKind } from './append-timeline';
@@ -113,7 +113,7 @@ async function scanOnePage(
   if (q) filter.push(containsIgnoringCaseSql('message', addParameter(q)));
   if (from) filter.push(`at >= ${addParameter(from)}`);
   if (to) filter.push(`at <= ${addParameter(to)}`);
-  const listed = scanWithinSql({
+  const listed = scanRowsSql({
     from: numbers ? entriesOfPeriodSql(within, { ...filters, numbers }, addParameter) : 'timeline_entry',
     columns: 'seq, kind, level, message, source, job_id, data, at',
     within: numbers ? ['true'] : within,

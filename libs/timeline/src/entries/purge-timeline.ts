@@ -35,11 +35,11 @@ export async function purgeTimeline(
         }
       },
     });
-  const logs = await purgeKind('logs', 'logRetentionDays', deleteExpiredSql('logs_since', `kind = 'execution'`));
+  const logs = await purgeKind('logs', 'logRetentionDays', deleteExpiredEntriesSql('logs_since', `kind = 'execution'`));
   const timeline = await purgeKind(
     'timeline',
     'timelineRetentionDays',
-    deleteExpiredSql('others_since', `kind <> 'execution'`),
+    deleteExpiredEntriesSql('others_since', `kind <> 'execution'`),
   );
   return { logs: logs.purged, timeline: timeline.purged };
 }
@@ -54,7 +54,7 @@ export async function purgeTimeline(
  * An entry's time is the start of its transaction, so it may be slightly earlier than the time of the previous entry.
  * Therefore there is a margin of one day, which is longer than any transaction takes.
  */
-const deleteExpiredSql = (since: 'logs_since' | 'others_since', isOfKind: string) => `
+const deleteExpiredEntriesSql = (since: 'logs_since' | 'others_since', isOfKind: string) => `
   WITH due_agents AS MATERIALIZED (
     SELECT agent_id, ${since} - interval '1 day' AS since FROM timeline_head
     WHERE organization_id = $1 AND ${since} < $2 ORDER BY ${since} LIMIT ${agentBatchSize}),

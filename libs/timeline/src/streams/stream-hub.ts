@@ -14,7 +14,7 @@ export interface HubOptions {
 interface HubLabels {
   /** Redis channel on which the ids of sources with new entries are published. */
   channel: Parameters<PubSub['subscribe']>[0];
-  /** Name of the loop that polls. */
+  /** Name of the loop that polls for new entries. */
   look: string;
   /** Text that names the new entries in the log line about a failed read. */
   waits: string;

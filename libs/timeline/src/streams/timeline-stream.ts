@@ -11,7 +11,7 @@ export class TimelineStream extends ReaderConnection {
   readonly agentId: string;
   /** Number of the last entry that was sent or is known to be deleted. */
   seq: number;
-  /** Whether the stream has reached the hub's position, so that it gets the entries that the hub reads. */
+  /** Whether the stream has caught up with the hub, so that it gets the new entries that the hub reads. */
   live = false;
 
   constructor({ agentId, seq, ...reader }: StreamOptions) {

@@ -7,7 +7,7 @@ import { type Certified, makeAuthority } from './certificates.harness';
 import { DockerMachines } from './docker-machines';
 import { FakeDocker } from './fake-docker.harness';
 
-/** Starts an engine that accepts only clients with a certificate of its authority. */
+/** Starts a fake Docker Engine that accepts only clients with a certificate of its authority. */
 async function startDockerTlsFixture() {
   const authority = makeAuthority('docker');
   const docker = new FakeDocker({ ca: authority.ca, ...authority.issue('engine') });

@@ -7,7 +7,7 @@ import { MachineError } from '../machine';
 
 export interface EngineCall {
   method: 'GET' | 'POST' | 'DELETE';
-  /** Path without the API version. */
+  /** Path of the called URL without the API version. */
   path: string;
   timeoutMs: number;
 }

@@ -10,14 +10,14 @@ export interface Confinement {
   account: boolean;
   /** Whether the worker has separate namespaces for processes and file systems. */
   namespaces: boolean;
-  /** Reason why neither is available. */
+  /** Reason why neither a separate user nor separate namespaces are available. */
   fault?: string;
 }
 
 export const unconfined: Confinement = { account: false, namespaces: false };
 
 export interface ConfinementInput {
-  /** Folder of all local agents. */
+  /** Folder that contains the folders of all local agents. */
   root: string;
   program: string;
   /** Environment of the workers. */
@@ -30,7 +30,7 @@ export interface ConfinementInput {
   needed?: string[];
 }
 
-/** Account, folders and command of one worker. */
+/** User account, folders and command line of one confined worker. */
 export interface Confined {
   account: number | null;
   machine: string;

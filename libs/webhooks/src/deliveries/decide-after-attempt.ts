@@ -25,7 +25,7 @@ export interface AttemptFacts {
   /** Status code of the response; null if there was no complete response. */
   statusCode: number | null;
   error: string | null;
-  /** Number of attempts, including this one. */
+  /** Number of attempts to send the delivery, including this one. */
   tries: number;
   /** Time of the first failure since the endpoint’s last success; null if its last attempt succeeded. */
   failingSince: Date | null;

@@ -1,7 +1,7 @@
 import { AppError, type DeliveryStatus, type WebhookType } from '@muster/contracts';
 import {
   type Database,
-  scanWithinSql,
+  scanRowsSql,
   type WebhookAttemptEntity,
   type WebhookDeliveryEntity,
   type WebhookEventEntity,
@@ -44,7 +44,7 @@ export async function listDeliveries(
   if (filter.type) filters.push(`type = ${addParameter(filter.type)}`);
   const limit = addParameter(page.limit + 1);
   const from = 'webhook_delivery';
-  const listed = scanWithinSql({ from, columns: 'id', within, filter: filters, order: 'id DESC', limit });
+  const listed = scanRowsSql({ from, columns: 'id', within, filter: filters, order: 'id DESC', limit });
   return database.query<DeliveryRow>(
     { organizationId },
     `SELECT ${columns}, p.matches, p.scan_end FROM (${listed}) p

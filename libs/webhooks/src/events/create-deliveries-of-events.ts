@@ -3,7 +3,7 @@ import type { AgentEntity, Database, Transaction, WebhookEndpointEntity, Webhook
 import { newId, Round, sweepRows, type SweepCounts } from '@muster/platform';
 import { passesChannelFilter } from '../channels/passes-channel-filter';
 
-/** A stored event. */
+/** A stored webhook event. */
 export type EventRow = Pick<
   WebhookEventEntity,
   'id' | 'organizationId' | 'type' | 'subjectId' | 'sequence' | 'details' | 'createdAt'

@@ -70,19 +70,19 @@ function insertEventsSql(rows: string, where: string): string {
     WHERE (${isEventWantedSql('input.organization_id', 'input.type')} OR e.channel_ids IS NOT NULL) AND (${where})),
   inserted_event AS (
     INSERT INTO webhook_event (id, organization_id, type, subject_id, details, once, channel_ids, sequence)
-    SELECT e.id, e.organization_id, e.type, e.subject_id, e.details, e.once, e.channel_ids, ${nextSequenceSql('e.subject_id')} + e.sequence_offset
+    SELECT e.id, e.organization_id, e.type, e.subject_id, e.details, e.once, e.channel_ids, ${nextEventSequenceSql('e.subject_id')} + e.sequence_offset
     FROM wanted e
     ON CONFLICT DO NOTHING RETURNING id),
   event AS (SELECT wanted.member FROM wanted JOIN inserted_event ON inserted_event.id = wanted.id)`;
 }
 
-function nextSequenceSql(subject: string): string {
+function nextEventSequenceSql(subject: string): string {
   return `GREATEST((extract(epoch FROM muster_clock()) * 1000)::bigint, 1 + COALESCE(
     (SELECT sequence FROM webhook_event p WHERE p.subject_id = ${subject} ORDER BY sequence DESC LIMIT 1), 0))`;
 }
 
 /** SQL condition: whether an endpoint of the organization wants events of the type. Both parameters are SQL. */
-export function isSubscribedSql(organization: string, type: string): string {
+export function isEventSubscribedSql(organization: string, type: string): string {
   return `EXISTS (SELECT FROM webhook_endpoint w WHERE w.organization_id = ${organization} AND w.enabled
     AND w.events && ARRAY['*', ${type}])`;
 }
@@ -92,7 +92,7 @@ export function isSubscribedSql(organization: string, type: string): string {
  * looks for a rule only if no endpoint wants the event.
  */
 function isEventWantedSql(organization: string, type: string): string {
-  return `(${isSubscribedSql(organization, type)} OR EXISTS (SELECT FROM alert_rule r
+  return `(${isEventSubscribedSql(organization, type)} OR EXISTS (SELECT FROM alert_rule r
     WHERE r.organization_id = ${organization} AND r.enabled AND r.event_types @> ARRAY[${type}]))`;
 }
 
@@ -100,11 +100,11 @@ function isEventWantedSql(organization: string, type: string): string {
  * Does the same as `emitEvent` for each row of the CTE `source` (organization_id, job_id and `eventColumns`), as CTEs
  * of a statement that is a transaction of its own. `webhook_event_inserted` has the ids of the inserted events.
  */
-export function eventPartsSql(source: string, { type, details }: TypedDetails): string {
+export function emitEventPartsSql(source: string, { type, details }: TypedDetails): string {
   return `webhook_event_inserted AS (
       INSERT INTO webhook_event (id, organization_id, type, subject_id, details, sequence)
       SELECT event_id, organization_id, '${type}', job_id, '${JSON.stringify(details)}'::jsonb,
-        ${nextSequenceSql(`${source}.job_id`)} FROM ${source}
+        ${nextEventSequenceSql(`${source}.job_id`)} FROM ${source}
       WHERE ${isEventWantedSql(`${source}.organization_id`, `'${type}'`)} RETURNING id),
     webhook_event_message AS (
       SELECT ${source}.* FROM ${source} JOIN webhook_event_inserted ON webhook_event_inserted.id = ${source}.event_id),

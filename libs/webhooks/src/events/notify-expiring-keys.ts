@@ -1,6 +1,6 @@
 import type { ApiKeyEntity, Database } from '@muster/database';
 import { Round, sweepRows, type SweepCounts } from '@muster/platform';
-import { emitEvent, isSubscribedSql } from './emit-event';
+import { emitEvent, isEventSubscribedSql } from './emit-event';
 
 /** Days before a key’s expiry on which its organization is notified. */
 const daysBefore = [14, 1];
@@ -30,7 +30,7 @@ export function notifyExpiringKeys(
            WHERE k.expires_at <= $1::timestamptz + d * interval '1 day') n
          WHERE k.expires_at > $1 AND k.created_at <= k.expires_at - n.days * interval '1 day'
            AND ($3::text IS NULL OR k.id > $3)
-           AND ${isSubscribedSql('k.organization_id', "'api_key.expiring'")}
+           AND ${isEventSubscribedSql('k.organization_id', "'api_key.expiring'")}
            AND NOT EXISTS (SELECT FROM webhook_event e
              WHERE e.organization_id = k.organization_id AND e.once = 'api_key.expiring ' || k.id || ' ' || n.days)
          ORDER BY k.id LIMIT $4`,

@@ -20,7 +20,7 @@ export interface ClaimedMessage extends Omit<Channel, 'enabled' | 'id' | 'secret
   secrets: SealedSecret[];
   /** The oldest events, up to `maxDescribed`; the message describes these. */
   events: ClaimedEvent[];
-  /** Number of deliveries in the message. */
+  /** Number of deliveries that the message is about. */
   count: number;
 }
 

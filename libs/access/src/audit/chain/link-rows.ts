@@ -98,7 +98,6 @@ export function computeLinkHash(previous: Buffer | null, ids: readonly string[],
   return hash.update(ids.join('\n')).update(digests).digest();
 }
 
-/** Returns the time of a time-ordered id. */
 function parseTimeOfId(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

@@ -4,7 +4,7 @@ import type { AccessRow } from '../list-accesses';
 import type { AuditRow } from '../list-audit';
 import { toCanonicalJson } from './canonical-json';
 
-/** The two logs that are chained. */
+/** The two logs whose rows are chained by hashes: the audit trail and the access log. */
 export const logs = ['audit', 'access'] as const;
 export type LogName = (typeof logs)[number];
 export const logTitles = { audit: 'audit trail', access: 'access log' } as const;

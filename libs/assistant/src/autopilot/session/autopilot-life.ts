@@ -9,13 +9,13 @@ const openStatuses = ['queued', 'running', 'paused', 'resumed'] as const satisfi
 
 /** All allowed changes of a session's status, by name. Only `changeSessionStatus` changes it. */
 export const sessionStatusChanges = {
-  /** The session's browser is open. */
+  /** The queued session starts, because its browser is open. */
   begin: { from: ['queued'], to: 'running' },
-  /** The session waits for a person. */
+  /** The session waits for a person's answer. */
   pause: { from: ['running'], to: 'paused' },
-  /** A person has answered. */
+  /** A person has answered the question of the paused session. */
   resume: { from: ['paused'], to: 'resumed' },
-  /** The session continues with the person's answer. */
+  /** The session continues to run with the person's answer. */
   continue: { from: ['resumed'], to: 'running' },
   complete: { from: ['running'], to: 'completed' },
   fail: { from: openStatuses, to: 'failed' },

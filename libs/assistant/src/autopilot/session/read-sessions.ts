@@ -5,7 +5,7 @@ import {
   type AutopilotStepEntity,
   type Database,
   containsIgnoringCaseSql,
-  scanWithinSql,
+  scanRowsSql,
 } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { sessionNotFoundError } from './session-row';
@@ -72,7 +72,7 @@ export function listSessions(
     );
   }
   const limit = addParameter(page.limit + 1);
-  const listed = scanWithinSql({
+  const listed = scanRowsSql({
     from: 'autopilot_session',
     columns: 'id',
     within,

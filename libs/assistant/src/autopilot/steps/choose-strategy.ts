@@ -11,9 +11,9 @@ export interface StrategyFacts {
 
 export type Chosen =
   | { strategy: StepStrategy; with: 'lesson' | 'look' }
-  /** A person's code, which is used once. */
+  /** Runs the code that a person wrote for the step; it is used once. */
   | { strategy: 'stable_code'; with: 'hand' }
-  /** No action; only the expectation is checked. */
+  /** Performs no action and only checks the step's expectation. */
   | { strategy: 'stable_code'; with: 'expectation' };
 
 /** Chooses the cheapest strategy for a step that has not failed yet. */

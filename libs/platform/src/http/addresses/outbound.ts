@@ -106,7 +106,7 @@ export class Outbound implements OnApplicationShutdown {
     const hostname = getBareHost(url);
     if (this.policy.isAddress(hostname)) return;
     await new Promise<void>((resolve, reject) => {
-      this.createLookup()(hostname, { all: true }, (error) =>
+      this.createCheckedLookup()(hostname, { all: true }, (error) =>
         error ? reject(toRefusalError(error, hostname)) : resolve(),
       );
     });
@@ -164,7 +164,7 @@ export class Outbound implements OnApplicationShutdown {
   }
 
   /** Replaces the system's lookup, so that the connection is made to the address that was checked. */
-  private createLookup(namedFrom?: string | null): LookupFunction {
+  private createCheckedLookup(namedFrom?: string | null): LookupFunction {
     return (hostname, options, answer) => {
       this.resolve(hostname).then(
         (found) => {
@@ -248,7 +248,7 @@ export class Outbound implements OnApplicationShutdown {
     const outgoing = send(url, {
       method,
       agent: this.agents[url.protocol as 'http:' | 'https:'],
-      lookup: this.createLookup(namedFrom),
+      lookup: this.createCheckedLookup(namedFrom),
       headers: { ...headers, ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }) },
     });
     // The address is checked again, because a reused connection may have been opened for another caller that used the

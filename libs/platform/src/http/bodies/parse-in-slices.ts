@@ -33,7 +33,7 @@ class JsonReader {
   private readonly open: Container[] = [];
   /** Stack: for each object that is not complete yet, the key of its next value. */
   private readonly keys: string[] = [];
-  /** Number of members that each open container has so far. */
+  /** Number of members that each unfinished object or list has so far. */
   private readonly sizes: number[] = [];
 
   constructor(

@@ -11,7 +11,7 @@ export class InputPipe {
   transform(input: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
     if (type === 'custom') return input;
     if (type === 'param' && data) return checkPathParameter(input, data);
-    if (!metatype || !isObjectType(metatype)) return input;
+    if (!metatype || !isClassOfFields(metatype)) return input;
     return type === 'body' ? readBody(metatype, input) : readFieldsOf(metatype, input ?? {}, 'ignore');
   }
 }
@@ -28,7 +28,7 @@ export function checkBody<T extends object>(type: new () => T, value: unknown): 
 
 type Class<T extends object = object> = new () => T;
 
-function isObjectType(type: unknown): type is Class {
+function isClassOfFields(type: unknown): type is Class {
   return ![String, Number, Boolean, Array, Object].includes(type as never);
 }
 
