@@ -136,7 +136,8 @@ describe('feedback in the service and two trackers', () => {
       const side = pickRandom(['user', 'codehost', 'tasktracker']);
       if (side === 'user')
         await setFeedbackStatus(id, pickRandom(['triaged', 'in_progress', 'resolved', 'closed', 'rejected']));
-      else if (side === 'tasktracker') trackers.changeTaskStatus(task!, pickRandom(['to do', 'doing', 'ready', 'complete']));
+      else if (side === 'tasktracker')
+        trackers.changeTaskStatus(task!, pickRandom(['to do', 'doing', 'ready', 'complete']));
       else if (issue!.state === 'open')
         trackers.changeIssue(issue!, { state: 'closed', state_reason: pickRandom(['completed', 'not_planned']) });
       else trackers.changeIssue(issue!, { state: 'open' });

@@ -58,7 +58,9 @@ describe('the dispatch sweep', () => {
   it('the dispatch sweep does not wait for an agent that a transaction has locked', async () => {
     const [locked, free] = [await dueRetry(), await dueRetry()];
     const checked: string[] = [];
-    const spy = { startNext: async (id: string) => (checked.push(id), { action: 'wait' as const, reason: 'a test' }) };
+    const spy = {
+      startNextJob: async (id: string) => (checked.push(id), { action: 'wait' as const, reason: 'a test' }),
+    };
     await runBesideLock(
       fixture.harness.db,
       (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [locked.agentId]),
@@ -91,7 +93,7 @@ describe('the dispatch sweep', () => {
     const agents = await Promise.all(Array.from({ length: 30 }, () => fixture.makeOnlineAgent()));
     for (const agentId of agents) await fixture.launch({ agentId });
     const checked = new Set<string>();
-    const spy = { startNext: (id: string) => (checked.add(id), fixture.dispatch.startNextJob(id)) };
+    const spy = { startNextJob: (id: string) => (checked.add(id), fixture.dispatch.startNextJob(id)) };
     for (let round = 0; round < 3; round += 1) {
       await sweepDispatch(fixture.harness.db, spy, new Round('test', { budgetMs: 0 }), 10);
     }
@@ -103,7 +105,7 @@ describe('the dispatch sweep', () => {
     await fixture.query('UPDATE organization_settings SET max_concurrent_runs = NULL');
     const checked: string[] = [];
     const failing = {
-      startNext: (id: string) => {
+      startNextJob: (id: string) => {
         checked.push(id);
         return id === agentId ? fixture.dispatch.startNextJob(id) : Promise.reject(new Error('no'));
       },
@@ -145,7 +147,7 @@ describe('the dispatch sweep', () => {
     await fixture.query(`UPDATE job SET waiting_reason = 'agent_offline' WHERE id = $1`, [jobId]);
     const checked: string[] = [];
     const spy = {
-      startNext: async (id: string) => (checked.push(id), { action: 'wait' as const, reason: 'unchanged' }),
+      startNextJob: async (id: string) => (checked.push(id), { action: 'wait' as const, reason: 'unchanged' }),
     };
     const cursors = new Map<string, unknown>();
     for (let round = 0; round < 3; round += 1) {
@@ -169,7 +171,7 @@ describe('the dispatch sweep', () => {
     await fixture.query(`UPDATE agent SET dispatch_swept_at = now() - interval '1 second' WHERE id = $1`, [agentId]);
     const checked: string[] = [];
     const spy = {
-      startNext: async (id: string) => (checked.push(id), { action: 'wait' as const, reason: 'unchanged' }),
+      startNextJob: async (id: string) => (checked.push(id), { action: 'wait' as const, reason: 'unchanged' }),
     };
     await sweepDispatch(fixture.harness.db, spy, new Round('test', { budgetMs: 0 }), 10);
     expect(checked).toEqual([agentId]);

@@ -64,7 +64,7 @@ describe('machines', () => {
     it.each([
       ['a heartbeat', (agentRef: AgentRef) => heartbeat(agentRef, 'old boot')],
       ['a handshake', (agentRef: AgentRef) => handshake(agentRef, 'old boot')],
-    ])('a wake of a silent machine becomes ready at once if %s arrives from the boot that was silent', async (_, report) => {
+    ])('a wake of a silent machine becomes ready at once with %s of the silent boot', async (_, report) => {
       fixture.plane.state = 'running';
       const agentRef = await agentAt('offline');
       await wake(agentRef);

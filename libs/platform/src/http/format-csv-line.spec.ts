@@ -19,9 +19,12 @@ describe('formatCsvLine', () => {
     expect(formatCsvLine([text])).toContain(text.replaceAll('"', '""'));
   });
 
-  it.each(['1=1', "it's", 'a+b', 'a @ b', 'שלום', '2026-03-01', ''])('formatCsvLine writes the cell %j unchanged', (text) => {
-    expect(formatCsvLine([text])).toBe(`${text}\r\n`);
-  });
+  it.each(['1=1', "it's", 'a+b', 'a @ b', 'שלום', '2026-03-01', ''])(
+    'formatCsvLine writes the cell %j unchanged',
+    (text) => {
+      expect(formatCsvLine([text])).toBe(`${text}\r\n`);
+    },
+  );
 
   it('formatCsvLine quotes a cell that a spreadsheet of some country would split or trim', () => {
     expect(formatCsvLine(['a,b', 'a;b', 'a\tb', 'a\nb', ' a ', 'say "a"', null, 'a'])).toBe(

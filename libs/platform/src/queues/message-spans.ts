@@ -54,7 +54,7 @@ export function openHandlerSpan(message: QueuedMessage): Pick<OpenSpan, 'tracepa
 }
 
 function createNoopSpan(traceparent: string) {
-  return { traceparent, fail: () => undefined, end: () => undefined };
+  return { traceparent, markFailed: () => undefined, end: () => undefined };
 }
 
 /** Returns the creation time of an outbox row, which its id starts with. */

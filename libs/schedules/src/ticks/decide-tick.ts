@@ -114,7 +114,8 @@ export function decideScheduledRun(facts: GuardFacts, now: Date): GuardDecision 
       );
     }
   }
-  if (!gate.canLaunchRuns) return createSkipDecision('billing_gate', gate.reason ?? 'the organization cannot launch runs');
+  if (!gate.canLaunchRuns)
+    return createSkipDecision('billing_gate', gate.reason ?? 'the organization cannot launch runs');
   const ready = decideByAgentState(facts);
   if (!ready.launch) return ready;
   if (missingSecrets.length)

@@ -79,7 +79,11 @@ export function checkModelCall(call: FakeModelCall, { models, visionName, secret
     'stream_options is only allowed, and then required, in a streamed call',
   );
   if (stream) reportUnless(body.stream_options?.include_usage === true, 'a streamed call does not request its usage');
-  faults.push(...checkModelMessages(body.messages), ...checkToolDefinitions(body.tools), ...checkResponseFormat(body.response_format));
+  faults.push(
+    ...checkModelMessages(body.messages),
+    ...checkToolDefinitions(body.tools),
+    ...checkResponseFormat(body.response_format),
+  );
   for (const secret of secrets) reportUnless(!call.text.includes(secret), 'the request contains a secret');
   return faults;
 }
