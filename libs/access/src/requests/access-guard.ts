@@ -51,7 +51,7 @@ export function getApiKeyCaller(request: FastifyRequest): Principal | null {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What the route declares with the `Endpoint` decorator. */
+    /** Options that the route declares with the `Endpoint` decorator. */
     endpoint?: EndpointOptions;
     /** The route belongs to no controller and checks access itself. */
     guardsItself?: boolean;

@@ -14,7 +14,7 @@ export function createEmptyReport(dryRun: boolean): TickReport {
   return { dryRun, scanned: 0, launched: [], skipped: [], failed: [] };
 }
 
-/** What one transaction of a tick did about a schedule. */
+/** Result of one transaction of a tick for a schedule. */
 export type Outcome =
   | { outcome: 'launched'; jobId: string | null; nominalAt: Date }
   | { outcome: 'skipped'; reason: SkipReason; detail: string | null; nominalAt: Date | null }

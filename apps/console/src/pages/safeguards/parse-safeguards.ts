@@ -1,9 +1,9 @@
 export interface Safeguard {
   /** Section of the rule with its name, such as `164.312(b) Audit controls`. */
   title: string;
-  /** What the product does to meet the rule. */
+  /** Measures of the product that meet the rule. */
   product: string;
-  /** What the operator must do to meet the rule. */
+  /** Duties of the operator that meet the rule. */
   operator: string;
   /** Tests that show what the product does: path of the file, and name of the test. */
   tests: { file: string; name: string }[];
