@@ -67,6 +67,10 @@ describe('the status page', () => {
       env: { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', DATABASE_CONNECT_TIMEOUT_MS: '100' },
     });
     try {
+      // The connection to Redis may be opened a moment after the start.
+      await waitFor('the queue to work', async () =>
+        removeTags((await broken.http.get('/status')).text).includes('Queue Works'),
+      );
       const { status, text } = await broken.http.get('/status');
       expect(status).toBe(503);
       expect(removeTags(text)).toContain('Parts of the service do not work');

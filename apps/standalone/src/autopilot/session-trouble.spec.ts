@@ -83,7 +83,7 @@ describe('a session with failures', () => {
     expect(ended).toMatchObject({
       status: 'failed',
       code: 'internal_error',
-      error: expect.stringContaining('it is logged'),
+      error: expect.stringContaining('which has logged it'),
     });
     // The session's browser was closed, and its agent accepts a new session.
     expect(

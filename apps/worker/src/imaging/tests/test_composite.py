@@ -35,7 +35,7 @@ class Folder(unittest.TestCase):
         environment.start()
         self.addCleanup(environment.stop)
         self.settings = read_settings()
-        service = types.SimpleNamespace(progress=lambda *counts: self.reports.append(counts))
+        service = types.SimpleNamespace(send_progress=lambda *counts: self.reports.append(counts))
         self.job = types.SimpleNamespace(settings=self.settings, service=service, folder=work.name, payload={})
 
     def keep(self, name, content):
