@@ -97,6 +97,33 @@ describe('muster-admin doctor', () => {
     }
   });
 
+  it('muster-admin doctor warns of super_admins who need no second factor at a public address', async () => {
+    await client.query(`
+      INSERT INTO organization (id, name) VALUES ('00000000-0000-4000-8000-000000000002', 'Operator');
+      INSERT INTO organization_settings (organization_id) VALUES ('00000000-0000-4000-8000-000000000002')
+        ON CONFLICT DO NOTHING;
+      INSERT INTO app_user (id, organization_id, email, role, password_hash, must_enrol, second_factor_since, disabled)
+        SELECT gen_random_uuid(), '00000000-0000-4000-8000-000000000002', email, role, '', must_enrol, since, disabled
+        FROM (VALUES
+          ('root@example.com', 'super_admin', false, NULL::timestamptz, false),
+          ('configured@example.com', 'super_admin', true, NULL, false),
+          ('careful@example.com', 'super_admin', false, now(), false),
+          ('gone@example.com', 'super_admin', false, NULL, true),
+          ('admin@example.com', 'admin', false, NULL, false)) AS u (email, role, must_enrol, since, disabled)`);
+    const findAt = async (address: string | undefined) => {
+      const environment = { ...target.environment, PUBLIC_APP_URL: address };
+      return (await listFindings({ environment })).filter((each) => each.includes('super_admin'));
+    };
+    expect(await findAt('http://muster.example.com')).toEqual([
+      'warning: 1 super_admins can sign in with a password alone at http://muster.example.com: set up a second factor in Settings → Security, or require one in Settings → Sign-in.',
+    ]);
+    for (const address of ['http://localhost:3000', 'http://[::1]:3000', undefined]) {
+      expect([address, await findAt(address)]).toEqual([address, []]);
+    }
+    await client.query('UPDATE organization_settings SET require_second_factor = true');
+    expect(await findAt('http://muster.example.com')).toEqual([]);
+  });
+
   it('muster-admin doctor reports a disk with less free space than --min-free', async () => {
     const full = new RegExp(`^fault: The disk of ${folder} has \\d+ % free space, less than 100 %`);
     expect(await listFindings({ dataDir: folder, minFreePercent: 100 })).toContainEqual(expect.stringMatching(full));

@@ -23,6 +23,14 @@ const buildCellsPattern = (name: string, count: number) =>
 
 const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
   'read-resource': [...buildComparisonPatterns('read-resource', 'requests'), buildTwoTimesPattern('latency p99')],
+  identity: [
+    ...buildComparisonPatterns('identity', 'pages'),
+    new RegExp(
+      `^identity: sign-in: p50 ${figure} ms, p99 ${figure} ms; with 50 guesses a second p50 ${figure} ms, p99 ${figure} ms$`,
+      'm',
+    ),
+    new RegExp(`^identity: p99 of a sign-in with guesses: ${figure} times \\(`, 'm'),
+  ],
   outbox: [
     ...buildComparisonPatterns('outbox', 'messages'),
     buildTwoTimesPattern('idle latency p50'),

@@ -1,6 +1,7 @@
 /** Names of the benchmarks. Each is a program of that name in this folder. */
 export const benchmarks = [
   'read-resource',
+  'identity',
   'outbox',
   'streams',
   'launch',

@@ -13,7 +13,7 @@ const tablesOf = {
   access: [
     ...['organization', 'organization_settings', 'app_user', 'user_session', 'sign_in_address', 'api_key'],
     ...['second_factor', 'sign_in_ticket', 'passkey', 'passkey_challenge', 'device_login', 'account_link', 'own_role'],
-    ...['organization_sso', 'organization_domain', 'sso_sign_in'],
+    ...['organization_sso', 'organization_domain', 'sso_sign_in', 'sso_link'],
     ...['scim_token', 'scim_user', 'scim_group', 'scim_group_member'],
     ...[
       'vault_secret',

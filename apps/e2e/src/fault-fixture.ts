@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { migrateDatabase } from '@muster/database';
-import { HttpClient, buildTestEnvironment, testPassword } from '@muster/testing';
+import { computeAuthenticatorCode, HttpClient, buildTestEnvironment, testPassword } from '@muster/testing';
 import { Client } from 'pg';
 import { type DevStack, startDevStack } from '../../../tools/dev-stack/src/dev-stack';
 import { root } from './service-process';
@@ -34,6 +34,7 @@ export async function openFaultFixture(release = root): Promise<FaultFixture> {
     });
   }
   const email = 'super@example.com';
+  const superAdmin = new SuperAdmin(email);
   return {
     stack,
     env: buildTestEnvironment(stack.databaseUrl, {
@@ -46,7 +47,7 @@ export async function openFaultFixture(release = root): Promise<FaultFixture> {
       BOOTSTRAP_SUPER_ADMIN_EMAIL: email,
       BOOTSTRAP_SUPER_ADMIN_PASSWORD: testPassword,
     }),
-    signIn: (url) => new HttpClient(url).signIn(email, testPassword),
+    signIn: (url) => superAdmin.signIn(url),
     emptyRedis: async () => {
       process.kill(stack.redis!.pid, 'SIGKILL');
       await stack.redis!.stop();
@@ -71,6 +72,58 @@ export async function openFaultFixture(release = root): Promise<FaultFixture> {
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Length of the window in which an authenticator app shows the same code. */
+const windowMs = 30_000;
+
+/**
+ * The super_admin of the configuration, who must set up a second factor at the first sign-in, because the services of
+ * these tests have a public address.
+ */
+export class SuperAdmin {
+  private secret?: string;
+  private recoveryCodes: string[] = [];
+  /** Window of the last code, because a code is accepted only if neither it nor a later one was used before. */
+  private lastWindow = 0;
+
+  constructor(
+    private readonly email: string,
+    private readonly password = testPassword,
+  ) {}
+
+  /** Signs in with the password, and with the second factor if the service asks for it. */
+  async signIn(url: string): Promise<HttpClient> {
+    const http = new HttpClient(url);
+    const send = async (path: string, body: object) => {
+      const answer = await http.post(`/api/auth/${path}`, body);
+      if (answer.status !== 200) throw new Error(`${path} of ${this.email} answered ${answer.status}: ${answer.text}`);
+      return answer;
+    };
+    let answer = await send('login', { email: this.email, password: this.password });
+    const { needs, ticket } = answer.body as { needs?: string; ticket: string };
+    if (needs === 'enrolment') {
+      this.secret = (await send('totp', { ticket })).body.secret as string;
+      answer = await send('totp/confirm', { ticket, ...(await this.prove()) });
+      this.recoveryCodes = answer.body.recoveryCodes as string[];
+    } else if (needs) answer = await send('login/totp', { ticket, ...(await this.prove()) });
+    return http.with({ cookie: answer.headers.get('set-cookie')!.split(';')[0]! });
+  }
+
+  /** Returns the next code of the authenticator app, or a recovery code if the app must show a later code first. */
+  private async prove(): Promise<{ code: string } | { recoveryCode: string }> {
+    const now = Math.floor(Date.now() / windowMs);
+    const window = Math.max(this.lastWindow + 1, now);
+    // The service accepts the code of the next window too, because clocks may differ.
+    if (window > now + 1) {
+      const recoveryCode = this.recoveryCodes.pop();
+      if (recoveryCode) return { recoveryCode };
+      await new Promise((resume) => setTimeout(resume, (now + 1) * windowMs - Date.now()));
+      return this.prove();
+    }
+    this.lastWindow = window;
+    return { code: computeAuthenticatorCode(this.secret!, new Date(window * windowMs)) };
+  }
 }
 
 export interface ProbeCounts {

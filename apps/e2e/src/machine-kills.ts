@@ -107,8 +107,8 @@ export class MachineKills {
       // The pool has additional connections, because each statement that waits at a pause point occupies one.
       DATABASE_POOL_SIZE: '20',
       BOOTSTRAP_ORGANIZATION: 'Kills',
-      BOOTSTRAP_SUPER_ADMIN_EMAIL: email,
-      BOOTSTRAP_SUPER_ADMIN_PASSWORD: testPassword,
+      BOOTSTRAP_ADMIN_EMAIL: email,
+      BOOTSTRAP_ADMIN_PASSWORD: testPassword,
     });
     const stage = new MachineKills(
       database,

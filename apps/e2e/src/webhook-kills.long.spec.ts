@@ -15,6 +15,7 @@ import {
 } from '@muster/testing';
 import type { Pool } from 'pg';
 import { Webhook } from 'standardwebhooks';
+import { SuperAdmin } from './fault-fixture';
 import { ServiceProcess } from './service-process';
 import { WebhookPausePoints, type WebhookPausePoint, webhookPausePointTriggers } from './webhook-pause-points';
 
@@ -72,7 +73,7 @@ describe('webhook events while processes are killed', () => {
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
     for (const app of ['gateway', 'ingest', 'scheduler', 'feedback-sync'] as const) await startApp(app);
     const http = new HttpClient(services.gateway.url);
-    const root = await http.signIn('root@example.com', password);
+    const root = await new SuperAdmin('root@example.com', password).signIn(services.gateway.url);
     const body = { name: 'Second', adminEmail: 'two@example.com', adminPassword: password };
     expect((await root.post('/api/admin/organizations', body)).status).toBe(201);
     for (const [email, endpoints] of [

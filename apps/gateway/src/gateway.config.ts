@@ -28,7 +28,8 @@ export class GatewayConfig extends StorageConfig {
   @EnvText('BOOTSTRAP_SUPER_ADMIN_EMAIL', {
     description:
       'E-mail address of the super admin, who can work in all organizations. Requires ' +
-      'BOOTSTRAP_SUPER_ADMIN_PASSWORD.',
+      'BOOTSTRAP_SUPER_ADMIN_PASSWORD. This user must set up a second factor at the first sign-in, unless PUBLIC_APP_URL ' +
+      'is absent or names a loopback address.',
     optional: true,
   })
   readonly bootstrapSuperAdminEmail?: string;

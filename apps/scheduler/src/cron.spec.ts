@@ -48,6 +48,27 @@ describe('the cron endpoint', () => {
     }
   });
 
+  it('one request to the cron endpoint executes as many schedules as are due', async () => {
+    const harness = await startScheduler(
+      { CRON_SECRET: 'open sesame', SCHEDULE_TICK_MS: '3600000' },
+      new FakeClock('2026-03-02T09:05:10.000Z'),
+    );
+    try {
+      const id = await makeSchedule(harness);
+      await harness.db.query(
+        'system',
+        `INSERT INTO schedule (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, next_run_at)
+         SELECT gen_random_uuid(), organization_id, 's' || n, workflow_id, agent_id, cron_expression, timezone, next_run_at
+         FROM schedule, generate_series(1, 59) n WHERE id = $1`,
+        [id],
+      );
+      const { body } = await harness.http.with({ 'x-cron-key': 'open sesame' }).post(path);
+      expect([body.scanned, body.launched.length, body.failed]).toEqual([60, 60, []]);
+    } finally {
+      await harness.close();
+    }
+  });
+
   it('the cron endpoint executes the due schedules of all organizations with GET and POST', async () => {
     const clock = new FakeClock('2026-03-02T09:05:10.000Z');
     const harness = await startScheduler({ CRON_SECRET: 'open sesame', SCHEDULE_TICK_MS: '3600000' }, clock);

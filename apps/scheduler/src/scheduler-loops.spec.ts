@@ -147,4 +147,22 @@ describe('maintenance', () => {
     await waitFor('the drop', async () => !(await listPartitions()).some(({ name }) => name.endsWith('202401')));
     expect((await listPartitions()).length).toBeGreaterThanOrEqual(4);
   });
+
+  it('the scheduler measures in how many counters the usage differs from its events', async () => {
+    const readDifferences = async () =>
+      Number(/^muster_usage_differences (\d+)$/m.exec(await harness.app.metrics.registry.metrics())?.[1]);
+    const countReconciliations = async () =>
+      (await harness.db.query('system', 'SELECT FROM usage_reconciliation WHERE finished_at IS NOT NULL')).length;
+    const { id: organizationId } = await makeOrganization(harness.db);
+    await makeOrganization(harness.db);
+    await harness.db.query(
+      'system',
+      `INSERT INTO usage_counter (organization_id, month, runs) VALUES ($1, '2026-01-01', 3)`,
+      [organizationId],
+    );
+    const before = await countReconciliations();
+    clock.advance(24 * 3_600_000);
+    await waitFor('the comparison of the next night', async () => (await countReconciliations()) > before);
+    await waitFor('its result', async () => (await readDifferences()) === 1);
+  });
 });

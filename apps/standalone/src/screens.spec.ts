@@ -19,6 +19,10 @@ const page = `<!doctype html><body style="margin: 0">
   <p id="beat" style="position: absolute; left: 100px; top: 300px"></p>
   <script>setInterval(() => beat.textContent = Date.now(), 50)</script>`;
 
+/** A page that reports the query of its own address when it is clicked. */
+const tab = `<!doctype html><body style="height: 100vh"
+  onmousedown="fetch('/passed?word=' + location.search.slice(1))">`;
+
 describe('the browser of a run, which people watch and use', () => {
   let pilot: AutopilotHarness;
   let portal: Server;
@@ -28,7 +32,8 @@ describe('the browser of a run, which people watch and use', () => {
     pilot = await AutopilotHarness.start();
     portal = createServer((request, response) => {
       if (request.url!.startsWith('/passed')) passed.push(new URL(request.url!, 'http://x').searchParams.get('word')!);
-      const html = request.url === '/still' ? '<h1>Nothing moves here</h1>' : page;
+      const html =
+        request.url === '/still' ? '<h1>Nothing moves here</h1>' : request.url!.startsWith('/tab') ? tab : page;
       response.writeHead(200, { 'content-type': 'text/html' }).end(html);
     });
     await new Promise<void>((resolve) => portal.listen(0, '127.0.0.1', resolve));
@@ -39,8 +44,8 @@ describe('the browser of a run, which people watch and use', () => {
     await new Promise((resolve) => portal.close(resolve));
   });
 
-  const { ended, open, answer, running, ask, rows } = createQuestionHelpers(() => pilot);
-  const watchScreen = (jobId: string, { url, headers }: HttpClient = pilot.tenant.as.viewer) =>
+  const { launch, ended, open, answer, running, ask, rows } = createQuestionHelpers(() => pilot);
+  const watchScreen = (jobId: string, { url, headers }: HttpClient = pilot.tenant.as.member) =>
     EventStream.open(`${url}/api/jobs/${jobId}/screen`, headers);
   const sendScreenInput = (jobId: string, body: object, client = pilot.tenant.as.member) =>
     client.post(`/api/jobs/${jobId}/screen/input`, body);
@@ -143,7 +148,30 @@ describe('the browser of a run, which people watch and use', () => {
     expect(await ended(jobId)).toMatchObject({ status: 'completed' });
   });
 
-  it('a run’s live screen is visible to users of its organization while the run lasts, but to no API key', async () => {
+  itShows(`a person sees and uses the tab that the script opened last${noChromium}`, async () => {
+    const tabs = Array.from({ length: 8 }, () => newId());
+    const address = `http://127.0.0.1:${(portal.address() as AddressInfo).port}/tab`;
+    const jobId = await launch(`import urllib.request
+browser = muster.browser().split("/")[2]
+for tab in ${JSON.stringify(tabs)}:
+    url = "http://%s/json/new?${address}?%s" % (browser, tab)
+    urllib.request.urlopen(urllib.request.Request(url, method="PUT"))
+muster.result(muster.ask("Which tab?", kind="confirm", takeover=True, timeout="60s"))`);
+    const question = await open(jobId);
+    const stream = await watchScreen(jobId);
+    await waitFor('an image of the browser', () => listFrames(stream).length > 0, 30_000);
+    const used = () => passed.filter((word) => tabs.includes(word));
+    await waitFor('a tab to be used', async () => {
+      expect((await sendScreenInput(jobId, click)).status).toBe(200);
+      return used().length > 0;
+    });
+    expect(new Set(used())).toEqual(new Set([tabs.at(-1)]));
+    await answer(question.id, true);
+    expect(await ended(jobId)).toMatchObject({ status: 'completed', result: true });
+    stream.close();
+  });
+
+  it('a run’s live screen is visible with the permission runs.screens while the run lasts, but to no API key', async () => {
     const { id: jobId } = await running();
     const other = await pilot.harness.makeTenant();
     const readWatchStatus = async (client: HttpClient) => {
@@ -153,7 +181,7 @@ describe('the browser of a run, which people watch and use', () => {
     };
     const { as, api, worker } = pilot.tenant;
     expect(await Promise.all([as.viewer, as.member, api, worker, other.as.admin].map(readWatchStatus))).toEqual([
-      ...[200, 200, 403, 403, 404],
+      ...[403, 200, 403, 403, 404],
     ]);
     const stream = await watchScreen(jobId);
     await pilot.tenant.worker.post('/api/job-webhook', { jobId, status: 'completed' });

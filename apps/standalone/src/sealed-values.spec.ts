@@ -116,11 +116,42 @@ describe('sensitive values of runs', () => {
     const schedule = (await as.member.post('/api/schedules', body)).body;
     const shown = { MEMBER_ID: '[sealed]', OFFICE: 'north' };
     expect(schedule.variables).toEqual(shown);
+    const read = async (client = as.member) => (await client.get(`/api/schedules/${schedule.id}`)).body.variables;
+    expect(await read()).toEqual(variables);
+    expect(await read(as.viewer)).toEqual(shown);
+    const listed = (await as.member.get('/api/schedules')).body.schedules.find(({ id }: any) => id === schedule.id);
+    expect(listed.variables).toEqual(shown);
     const saved = await as.member.put(`/api/schedules/${schedule.id}`, { variables: { ...shown, OFFICE: 'south' } });
     expect([saved.status, saved.body.variables]).toEqual([200, { MEMBER_ID: '[sealed]', OFFICE: 'south' }]);
     const run = await as.member.post('/api/schedules/execute', { scheduleId: schedule.id, force: true });
     const [{ jobId }] = run.body.launched;
     expect(await ended(jobId)).toMatchObject({ status: 'completed', variables: { ...variables, OFFICE: 'south' } });
+    // A client that was shown the value sends it back, and it is sealed again.
+    const again = await as.member.put(`/api/schedules/${schedule.id}`, { variables: { ...variables, OFFICE: 'east' } });
+    expect([again.status, await read()]).toEqual([200, { ...variables, OFFICE: 'east' }]);
+    expect(await findTables(memberId)).toEqual([]);
+  });
+
+  it('a reported claim is stored with a mark in place of the values of sensitive variables', async () => {
+    const { id } = await makeWorkflow({
+      ...sensitive,
+      script: `import muster, os
+member = os.environ["MEMBER_ID"]
+muster.claim("C-1", "failed", message="no EOB for " + member + " in the office " + os.environ["OFFICE"],
+             metadata={"member": member, "list": [member.lower(), member], "page": 7})`,
+    });
+    const jobId = await launchWorkflow(id);
+    expect(await ended(jobId)).toMatchObject({ status: 'completed', claims: { attempted: 1, failed: 1 } });
+    const { db } = pilot.harness;
+    const stored = await db.query('system', 'SELECT claim_id, message, metadata FROM claim_outcome WHERE job_id = $1', [
+      jobId,
+    ]);
+    expect(stored).toEqual([
+      {
+        ...{ claimId: 'C-1', message: 'no EOB for [sealed] in the office north' },
+        metadata: { member: '[sealed]', list: [memberId.toLowerCase(), '[sealed]'], page: 7 },
+      },
+    ]);
     expect(await findTables(memberId)).toEqual([]);
   });
 

@@ -24,6 +24,8 @@ export interface Operation {
   /** Whether unknown fields are ignored, as in workers' reports. */
   ignoresUnknown: boolean;
   bodyLimit: number;
+  /** Whether the route also accepts application/x-www-form-urlencoded. */
+  formEncoded: boolean;
   /** Required query parameters, each with an example. */
   query: Record<string, string>;
   /** Names of all query parameters. */
@@ -63,6 +65,7 @@ interface RawOperation {
   responses: Record<string, unknown>;
   'x-unknown-fields'?: string;
   'x-body-limit'?: number;
+  'x-form-encoded'?: true;
   parameters?: {
     name: string;
     in: string;
@@ -89,6 +92,7 @@ export function listOperations(document: object): Operation[] {
         form: raw.requestBody?.content['multipart/form-data'] !== undefined,
         ignoresUnknown: raw['x-unknown-fields'] === 'ignored',
         bodyLimit: raw['x-body-limit'] ?? 1024 * 1024,
+        formEncoded: raw['x-form-encoded'] === true,
         query: buildRequiredQuery(raw),
         queryNames: (raw.parameters ?? []).flatMap((each) => (each.in === 'query' ? [each.name] : [])),
         signatureHeader: raw.parameters?.find((each) => each.in === 'header' && /signature/i.test(each.name))?.name,

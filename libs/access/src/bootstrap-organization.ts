@@ -1,3 +1,4 @@
+import { passwordLength } from '@muster/contracts';
 import { type Database, acquireAdvisoryLock, UserEntity } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { Actor } from './audit/audit';
@@ -31,7 +32,9 @@ export function checkBootstrapInput(input: BootstrapInput): string[] {
       .map(([emailName, , passwordName]) => `${emailName} and ${passwordName} belong together; set both or neither`),
     ...pairs
       .filter(([, , , password]) => password !== undefined && password.length < 8)
-      .map(([, , passwordName]) => `${passwordName} must have at least 8 characters`),
+      .map(
+        ([, , passwordName]) => `${passwordName} must have ${passwordLength.min} to ${passwordLength.max} characters`,
+      ),
     ...keys
       .filter(([, key]) => key !== undefined && parseApiKeyId(key) === null)
       .map(([name]) => `${name} must have the form msk_<id>_<secret>, with an id of 8 to 32 characters of a-z and 0-9`),
@@ -85,6 +88,7 @@ export async function bootstrapOrganization(
         email: input.superAdminEmail,
         passwordHash: await passwords.hashNewPassword(input.superAdminPassword!, { email: input.superAdminEmail }),
         role: 'super_admin',
+        mustEnrol: true,
       });
     }
     for (const [name, scope, chosenSecret] of [

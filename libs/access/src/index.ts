@@ -23,7 +23,6 @@ export { generateApiKey } from './authentication/credentials';
 export {
   answerDeviceLogin,
   startDeviceLogin,
-  deviceLoginSeconds,
   devicePollSeconds,
   endDeviceLogin,
   fetchDeviceKey,
@@ -63,6 +62,7 @@ export {
   allowSessionsAndKeys,
   allowSessions,
   signedIn,
+  signedInOrTicket,
   scim,
   signers,
   workers,
@@ -161,7 +161,7 @@ export {
   sealVariables,
 } from './vault/sealed-values';
 export { generateVaultTotp, type GivenCode } from './vault/generate-vault-totp';
-export { type Hidden, loadSecretRedactor } from './vault/hide-secrets';
+export { createSecretRedactor, type Hidden, loadSecretRedactor } from './vault/hide-secrets';
 export {
   deleteSecret,
   listSecrets,

@@ -202,7 +202,6 @@ export {
 } from './http/permissions';
 export {
   ChangePasswordBody,
-  CodeBody,
   EndedSessions,
   EnrolledIdentity,
   Identity,
@@ -222,6 +221,8 @@ export {
   SuccessAnswer,
   TicketBody,
   TicketCodeBody,
+  TotpBeginBody,
+  TotpConfirmBody,
   TotpEnrolment,
   TotpLoginBody,
 } from './http/access/auth';

@@ -28,7 +28,7 @@ export interface ConnectionOptions {
 }
 
 /** Connection options of the service. Its role owns nothing, so a statement outside a scope sees no rows. */
-export function buildServiceOptions(options: ConnectionOptions) {
+export function buildServiceConnectionOptions(options: ConnectionOptions) {
   const { url, poolSize, connectTimeoutMs, statementTimeoutMs, applicationName } = options;
   return {
     ...buildCommonOptions(url),

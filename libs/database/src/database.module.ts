@@ -19,7 +19,7 @@ import {
 import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
 import { ClockSync } from './clock-sync';
-import { buildServiceOptions } from './data-source';
+import { buildServiceConnectionOptions } from './data-source';
 import { Database } from './database';
 import { toAppErrorOfDatabase } from './database-errors';
 import { LoopRuns } from './loops/loop-runs';
@@ -41,7 +41,7 @@ import { getTypeOrmPool } from './transactions/run-scoped-statement';
     TypeOrmModule.forRootAsync({
       inject: [BaseConfig, AppIdentity],
       useFactory: (config: BaseConfig, app: AppIdentity) => ({
-        ...buildServiceOptions({
+        ...buildServiceConnectionOptions({
           url: config.databaseUrl,
           poolSize: config.databasePoolSize,
           connectTimeoutMs: config.databaseConnectTimeoutMs,

@@ -16,7 +16,7 @@ import { OwnConnection } from './transactions/own-connection';
 import { buildStatementForRow } from './transactions/row-statement';
 import { getTypeOrmPool, runScopedStatement } from './transactions/run-scoped-statement';
 import { type Scope, setScopeStatement, setScopeOfSetStatement } from './transactions/scope';
-import type { Statement } from './transactions/statement-batch';
+import type { RowStatement, Statement } from './transactions/statement-batch';
 import { Transaction } from './transactions/transaction';
 import { TakeTurn, Turns } from './transactions/turns';
 
@@ -72,6 +72,15 @@ export class Database {
    */
   async sharedQuery<T extends QueryResultRow>(scope: Scope, statement: SharedStatement, key: string): Promise<T[]> {
     return (await this.statementSets.runInSet(statement.alone.many.name, scope, statement, key)) as T[];
+  }
+
+  /**
+   * Like `query`, for a statement that only reads. Concurrent calls with the same statement and scope are sent as one
+   * statement, whose plan reads by keys; see `sets/README.md`. A caller whose statement returns no row reads again alone.
+   */
+  async sharedRead<T extends QueryResultRow>(scope: Scope, statement: RowStatement, values: unknown[]): Promise<T[]> {
+    const shared = { alone: statement, together: statement, values };
+    return (await this.statementSets.runInSet(statement.many.name, scope, shared)) as T[];
   }
 
   /**

@@ -1,5 +1,5 @@
 export { acquireAdvisoryLock, tryAdvisoryLock } from './advisory-lock';
-export { createOwnerDataSource, buildServiceOptions } from './data-source';
+export { createOwnerDataSource, buildServiceConnectionOptions } from './data-source';
 export { Database } from './database';
 export { isDatabaseUnavailable, getViolatedConstraint } from './database-errors';
 export { DatabaseModule } from './database.module';
@@ -19,7 +19,7 @@ export {
 } from './entities/access';
 export type { AccountLinkEntity } from './entities/account-link';
 export type { ScimGroupEntity, ScimTokenEntity, ScimUserEntity } from './entities/scim';
-export type { OrganizationDomainEntity, OrganizationSsoEntity, SsoSignInEntity } from './entities/sso';
+export type { OrganizationDomainEntity, OrganizationSsoEntity, SsoLinkEntity, SsoSignInEntity } from './entities/sso';
 export type { AuditChainEntity } from './entities/audit-chain';
 export { AgentEntity } from './entities/agent';
 export { AgentIdleEntity } from './entities/agent-idle';
@@ -142,7 +142,13 @@ export {
 } from './outbox/queue-probes';
 export { sweepOutbox } from './outbox/sweep-outbox';
 export { containsIgnoringCaseSql, foldCaseSql } from './fold-case';
-export { rowsAfterPositionSql, sortKeyTextSql, orderedListSql, parseOrder, getPositionValues } from './ordered-list';
+export {
+  rowsAfterPositionSql,
+  sortKeyTextSql,
+  orderedListSql,
+  parseListOrder,
+  getPositionValues,
+} from './ordered-list';
 export { limitPageSizeSql } from './page-within';
 export { maxRowsLookedAt, scanRowsSql } from './scan-within';
 export { dropPartitions, type ExpiredPartition } from './partitions/drop-partitions';

@@ -18,7 +18,7 @@ interface Ordered {
  * Returns the order that a list’s parameter “sort” requests; a minus means descending. Without a known value the list
  * is sorted by its ids, which are created in the order of time.
  */
-export function parseOrder(sort: string | undefined, values: Record<string, SortValue>): Ordered {
+export function parseListOrder(sort: string | undefined, values: Record<string, SortValue>): Ordered {
   const by = values[sort?.replace('-', '') ?? ''];
   return { descends: sort?.startsWith('-') ?? false, by, cursor: by ? [cursorKinds[by.type], 'id'] : ['id'] };
 }

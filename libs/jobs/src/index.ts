@@ -2,6 +2,7 @@ export { performAgentAction } from './actions/perform-agent-action';
 export { drainAgentAndRuns, terminateAgentAndRuns } from './actions/switch-agent';
 export { appendJobLogs } from './reports/append-job-logs';
 export { applyClaimResults, type ClaimCounts } from './reports/apply-claim-results';
+export { maskSensitiveClaims } from './reports/mask-claims';
 export { applyJobReport, type ReportAnswer } from './reports/apply-job-report';
 export { applyStepStatus } from './reports/apply-step-status';
 export { cancelBatch, requestBatchCancel } from './batches/cancel-batch';
@@ -20,7 +21,14 @@ export { escalateCancels } from './ends/escalate-cancels';
 export { failStaleJobs, type StaleReport, staleRunsSql, untouchedJobsSql } from './ends/fail-stale-jobs';
 export { decideStaleJob } from './ends/decide-stale-job';
 export { findBusyKeysAndPools } from './placement/find-guards';
-export { decideWakesForRuns, lockWakesOfOrganization, type Reserved } from './placement/wakes-of-runs';
+export {
+  decideWakesAhead,
+  decideWakesForRuns,
+  lockWakesOfOrganization,
+  type Reserved,
+} from './placement/wakes-of-runs';
+export { decidePlacement } from './dispatch/decide-placement';
+export { decideMachineWakes, type WakeFacts } from './dispatch/decide-wakes';
 export { previewPlacement } from './placement/preview-placement';
 export { presentTarget, requireAgentOrTarget, requireFittingAgent, toTargetColumns } from './placement/target';
 export { placeJob, type PlacementParts } from './placement/place-job';

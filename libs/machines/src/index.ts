@@ -48,7 +48,7 @@ export { MachinesConfig } from './machines.config';
 export { readLiveStatus } from './orders/live-status';
 export { LocalAgentRows } from './orders/local-agents';
 export { MachineControl } from './orders/machine-control';
-export { describeMachineWithin, toProviderMachine } from './orders/machine-of';
+export { describeMachineWithinLimit, toProviderMachine } from './orders/machine-of';
 export { MachinesModule } from './orders/machines.module';
 export { decideWakeStep } from './orders/wake-machine';
 export { type TouchedJobs, drainAgent, undrainAgent } from './power/drain';

@@ -59,6 +59,7 @@ export {
 export { formatCsvLine } from './http/format-csv-line';
 export { type Page, parsePage, buildPage, type SortKind } from './http/pagination';
 export { type ErrorReader, registerErrorReader, toAppError } from './http/problem-filter';
+export { isLoopback } from './http/addresses/loopback';
 export { getAddressForRequest, getOwnAddress, getPublicAddress } from './http/addresses/public-address';
 export { ClientAddress, Connection, FormOrJson, Given, Reply, ReplyHead, Unparsed } from './http/request-parts';
 export { UnparsedBody } from './http/bodies/unparsed-body';
@@ -87,7 +88,7 @@ export { Handoff } from './queues/handoff';
 export { MessageLedger, MessagePublisher, type ReceivedMessage } from './queues/message-ledger';
 export { PubSub, type Topic } from './queues/pub-sub';
 export { Relay } from './queues/relay';
-export { HandlesJob, ProcessesQueue, QueueProcessor } from './queues/queue-processor';
+export { HandlesJob, listHandlers, ProcessesQueue, QueueProcessor } from './queues/queue-processor';
 export { QueueRates } from './queues/queue-rates';
 export { compareProcessorsWithCatalogue } from './queues/queue.module';
 export { RedisConnections } from './queues/redis-connections';

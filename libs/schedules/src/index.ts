@@ -17,6 +17,7 @@ export {
 export { readNextDueDelayMs, scanDueSchedules } from './ticks/scan-due-schedules';
 export { presentAgents, presentChangedAgent } from './prewake/present-agents';
 export { presentPreview, presentRun, presentSchedule } from './present-schedule';
+export { revealSchedule } from './reveal-schedule';
 export {
   findSchedule,
   listSchedules,

@@ -4,7 +4,7 @@ import {
   containsIgnoringCaseSql,
   foldCaseSql,
   orderedListSql,
-  parseOrder,
+  parseListOrder,
   limitPageSizeSql,
   type ScheduleEntity,
   type ScheduleRunEntity,
@@ -66,7 +66,7 @@ const values = {
   lastRunAt: { value: 'last_run_at', type: 'timestamptz' },
 } as const;
 
-export const parseScheduleOrder = (sort?: ScheduleSort) => parseOrder(sort, values);
+export const parseScheduleOrder = (sort?: ScheduleSort) => parseListOrder(sort, values);
 
 export function listSchedules(
   database: Database,

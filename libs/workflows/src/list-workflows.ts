@@ -1,5 +1,5 @@
 import type { WorkflowSort } from '@muster/contracts';
-import { type Database, containsIgnoringCaseSql, foldCaseSql, orderedListSql, parseOrder } from '@muster/database';
+import { type Database, containsIgnoringCaseSql, foldCaseSql, orderedListSql, parseListOrder } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { WorkflowRow } from './workflow-row';
 
@@ -10,7 +10,7 @@ const values = {
   updatedAt: { value: 'updated_at', type: 'timestamptz' },
 } as const;
 
-export const parseWorkflowOrder = (sort?: WorkflowSort) => parseOrder(sort, values);
+export const parseWorkflowOrder = (sort?: WorkflowSort) => parseListOrder(sort, values);
 
 export function listWorkflows(
   database: Database,

@@ -7,6 +7,7 @@ import { connectTo, queryRows } from '../backup/dump-database';
 import { listBackups } from '../backup/manifest';
 import type { Installation } from '../installation';
 import type { Place } from '../place/place';
+import { countSingleFactorSuperAdmins } from './find-single-factors';
 
 /** A problem, and how to fix it. */
 export interface Finding {
@@ -286,6 +287,17 @@ const checks: Record<string, Check> = {
       ? [
           createFault(
             `The disk of ${dataDir} has ${percent} % free space, less than ${minFreePercent} %: free some before Postgres stops.`,
+          ),
+        ]
+      : [];
+  },
+
+  'second factors': async ({ environment }, client) => {
+    const users = await countSingleFactorSuperAdmins(client, environment);
+    return users
+      ? [
+          createWarning(
+            `${users} super_admins can sign in with a password alone at ${environment['PUBLIC_APP_URL']}: set up a second factor in Settings → Security, or require one in Settings → Sign-in.`,
           ),
         ]
       : [];

@@ -21,7 +21,7 @@ const list: Command = {
     status: { type: 'string', value: 'STATUS', about: 'Only agents with this status, such as online' },
     label: { type: 'string', value: 'LABEL', about: 'Only agents with this label' },
   },
-  async run(call) {
+  async runCommand(call) {
     const [status, label] = [call.text('status') as Agent['status'] | undefined, call.text('label')];
     const agents = await call
       .muster()
@@ -47,7 +47,7 @@ const get: Command = {
   words: 'agents get',
   args: '<agent>',
   summary: 'Show an agent',
-  async run({ args, muster: openClient, terminal }) {
+  async runCommand({ args, muster: openClient, terminal }) {
     const muster = openClient();
     const agent = await muster.agents.get(await findAgentId(muster, args[0]!));
     terminal.printFields(agent, [
@@ -74,7 +74,7 @@ function createAgentCommand(verb: string, summary: string, act: Act, options?: R
     args: '<agent>',
     summary,
     options,
-    async run(call) {
+    async runCommand(call) {
       const muster = call.muster();
       const answer = await act(muster, await findAgentId(muster, call.args[0]!), call);
       call.terminal.printResult(
@@ -119,7 +119,7 @@ const logs: Command = {
     follow: { type: 'boolean', short: 'f', about: 'Print new lines until Ctrl-C' },
     lines: { type: 'string', short: 'n', value: 'N', about: 'Number of the latest log lines to print (default 50)' },
   },
-  async run(call) {
+  async runCommand(call) {
     const muster = call.muster();
     const leave = new AbortController();
     const stop = onInterrupt(() => leave.abort());
@@ -149,7 +149,7 @@ const runSnippet: Command = {
       about: 'Seconds after which the code is stopped, 1 to 3600 (default 600)',
     },
   },
-  async run(call) {
+  async runCommand(call) {
     const { args, terminal } = call;
     const muster = call.muster();
     const code = call.text('code') ?? (await readCodeFromFileOrStdin(args[1]));

@@ -8,7 +8,7 @@ const list: Command = {
   options: {
     all: { type: 'boolean', about: 'Include resolved alerts' },
   },
-  async run(call) {
+  async runCommand(call) {
     const open = call.flag('all') ? {} : { status: 'open' as const };
     call.terminal.printTable(
       await call
@@ -33,7 +33,7 @@ const acknowledge: Command = {
   words: 'acknowledge',
   args: '<alert>',
   summary: 'Acknowledge an alert',
-  async run(call) {
+  async runCommand(call) {
     call.terminal.printResult(await call.muster().alerts.acknowledge(call.args[0]!), 'The alert is acknowledged.');
   },
 };

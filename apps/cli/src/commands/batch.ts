@@ -36,7 +36,7 @@ const batch: Command = {
     strict: { type: 'boolean', about: 'Reject the whole batch if one row is invalid' },
     wait: { type: 'boolean', short: 'w', about: 'Wait until all runs have ended' },
   },
-  async run(call) {
+  async runCommand(call) {
     const { terminal, args } = call;
     const muster = call.muster();
     const workflow = call.text('workflow');
@@ -72,7 +72,7 @@ const get: Command = {
   args: '<batch>',
   summary: 'Show the progress of a batch',
   options: { wait: { type: 'boolean', short: 'w', about: 'Wait until all runs have ended' } },
-  async run(call) {
+  async runCommand(call) {
     const muster = call.muster();
     if (call.flag('wait')) return waitForBatch(call, muster, call.args[0]!);
     const found = await muster.batches.get(call.args[0]!);

@@ -11,7 +11,7 @@ export function createCompletionCommand(all: () => readonly Command[]): Command 
     more:
       'bash: source <(muster completion bash)   zsh: source <(muster completion zsh)   fish: muster completion fish ' +
       '| source',
-    async run({ args, terminal }) {
+    async runCommand({ args, terminal }) {
       const write = writers[args[0]!];
       if (!write) throw createUsageError('The argument must be the name of your shell: bash, zsh or fish.');
       terminal.printLine(write(all()));

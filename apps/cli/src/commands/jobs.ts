@@ -31,7 +31,7 @@ const list: Command = {
     workflow: { type: 'string', value: 'WORKFLOW', about: 'Only runs of this workflow' },
     limit: { type: 'string', value: 'N', about: 'Maximum number of runs to list (default 30)' },
   },
-  async run(call) {
+  async runCommand(call) {
     const muster = call.muster();
     const status = statuses.find((each) => each === call.text('status'));
     if (call.text('status') && !status) throw createUsageError(`--status must be one of ${statuses.join(', ')}.`);
@@ -51,7 +51,7 @@ const get: Command = {
   words: 'jobs get',
   args: '<run>',
   summary: 'Show a run and its result',
-  async run({ args, muster, terminal }) {
+  async runCommand({ args, muster, terminal }) {
     const job = await muster().jobs.get(args[0]!);
     const { progress, claims } = job;
     terminal.printFields(job, [
@@ -81,7 +81,7 @@ const logs: Command = {
   summary: 'Print the log of a run',
   more: 'With --json, each line of the log is one line of JSON.',
   options: { follow: { type: 'boolean', short: 'f', about: 'Print new lines until the run ends' } },
-  async run({ args, flag, muster, terminal }) {
+  async runCommand({ args, flag, muster, terminal }) {
     for await (const line of muster().jobs.logs(args[0]!, { follow: flag('follow') })) printLogLine(terminal, line);
   },
 };
@@ -95,7 +95,7 @@ const cancel: Command = {
     reason: { type: 'string', value: 'TEXT', about: 'Reason to record with the run' },
     wait: { type: 'boolean', short: 'w', about: 'Wait until the run ends' },
   },
-  async run(call) {
+  async runCommand(call) {
     const { terminal, args } = call;
     const muster = call.muster();
     const job = await muster.jobs.cancel(args[0]!, call.text('reason'));
@@ -109,7 +109,7 @@ const replay: Command = {
   args: '<run>',
   summary: 'Start a new run with the input of an earlier run',
   options: { wait: { type: 'boolean', short: 'w', about: 'Wait until the run ends' } },
-  async run({ args, flag, muster: openClient, terminal }) {
+  async runCommand({ args, flag, muster: openClient, terminal }) {
     const muster = openClient();
     const { jobId, status } = await muster.jobs.replay(args[0]!);
     if (!flag('wait')) return terminal.printResult({ jobId, status }, `${status}: run ${jobId}`);
@@ -123,7 +123,7 @@ const wait: Command = {
   args: '<run>',
   summary: 'Wait until a run ends',
   more: 'The exit code is 0 if the run completes, otherwise 1.',
-  async run({ args, muster, terminal }) {
+  async runCommand({ args, muster, terminal }) {
     return waitForJobAndPrint(args[0]!, { muster: muster(), terminal });
   },
 };

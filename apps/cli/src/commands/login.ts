@@ -20,7 +20,7 @@ const login: Command = {
     browser: { type: 'boolean', about: 'Wait until you approve the login in a browser, on any machine' },
     email: { type: 'string', value: 'EMAIL', about: 'Sign in as a person; some commands require it' },
   },
-  async run(call) {
+  async runCommand(call) {
     const { terminal, logins } = call;
     const url = normalizeAddress(call.text('url') ?? (await promptForAddress(call, 'Address of the service: ')));
     await requireMusterService(url);
@@ -42,7 +42,7 @@ const login: Command = {
 const logout: Command = {
   words: 'logout',
   summary: 'Sign out and delete the saved login',
-  async run({ login: current, logins, muster, terminal }) {
+  async runCommand({ login: current, logins, muster, terminal }) {
     const { name, session, byBrowser } = current();
     // A failure to end the session in the service is ignored, because the session may have ended already.
     if (session)
@@ -58,7 +58,7 @@ const logout: Command = {
 const whoami: Command = {
   words: 'whoami',
   summary: 'Show the current login',
-  async run({ login: current, muster, terminal }) {
+  async runCommand({ login: current, muster, terminal }) {
     const { name, url } = current();
     const { user, organization } = await muster().signedIn.me();
     terminal.printFields({ context: name, url, user, organization }, [
@@ -75,7 +75,7 @@ const contexts: Command = {
   words: 'contexts',
   args: '[name]',
   summary: 'List the saved logins, or switch to one by name',
-  async run({ args, logins, terminal }) {
+  async runCommand({ args, logins, terminal }) {
     if (args[0]) logins.selectLogin(args[0]);
     terminal.printTable(
       logins.listLogins().map((each) => ({ ...omitSecrets(each), current: each.current })),

@@ -13,7 +13,7 @@ const costs: Command = {
     by: { type: 'string', value: 'GROUP', about: `Grouping: ${groupings.join(', ')} (default day)` },
     csv: { type: 'boolean', about: 'Print CSV' },
   },
-  async run(call) {
+  async runCommand(call) {
     const muster = call.muster();
     const groupBy = groupings.find((each) => each === (call.text('by') ?? 'day'));
     if (!groupBy) throw createUsageError(`--by must be one of ${groupings.join(', ')}.`);
@@ -41,7 +41,7 @@ const usage: Command = {
   words: 'usage',
   summary: 'Show usage and limits of a month',
   options: { month: { type: 'string', value: 'YYYY-MM', about: 'Month (default the current month)' } },
-  async run(call) {
+  async runCommand(call) {
     const found = await call.muster().usage.get(call.text('month'));
     const { limits } = found;
     const formatOfLimit = (limit: number | null, unit = '') => (limit === null ? '' : ` of ${unit}${limit}`);

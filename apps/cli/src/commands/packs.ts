@@ -14,7 +14,7 @@ const pack: Option = { type: 'string', short: 'p', value: 'PACK', about: 'Id, wo
 const list: Command = {
   words: 'packs list',
   summary: 'List packs, the bundles of files that workflows import',
-  async run({ muster, terminal }) {
+  async runCommand({ muster, terminal }) {
     terminal.printTable(
       await muster().packs.list().toArray(),
       [
@@ -33,7 +33,7 @@ const versions: Command = {
   words: 'packs versions',
   args: '<pack>',
   summary: 'List the versions of a pack, newest first',
-  async run({ args, muster: openClient, terminal }) {
+  async runCommand({ args, muster: openClient, terminal }) {
     const muster = openClient();
     terminal.printTable(
       await muster.packs.versions(await findPackId(muster, args[0]!)).toArray(),
@@ -53,7 +53,7 @@ const installations: Command = {
   words: 'packs installations',
   args: '[pack]',
   summary: 'List installations and the version that each runs',
-  async run({ args, muster: openClient, terminal }) {
+  async runCommand({ args, muster: openClient, terminal }) {
     const muster = openClient();
     const query = args[0] ? { packId: await findPackId(muster, args[0]) } : {};
     terminal.printTable(
@@ -79,7 +79,7 @@ const publish: Command = {
     label: { type: 'string', value: 'LABEL', about: 'Label of the version' },
     notes: { type: 'string', value: 'TEXT', about: 'Release notes of the version' },
   },
-  async run(call) {
+  async runCommand(call) {
     const { args, terminal } = call;
     const muster = call.muster();
     const files = readPackFiles(args[0]!);
@@ -112,7 +112,7 @@ const promote: Command = {
     stage: { type: 'string', value: 'STAGE', about: 'Target stage (required)' },
     reason: { type: 'string', value: 'TEXT', about: 'Reason to record in the history' },
   },
-  async run(call) {
+  async runCommand(call) {
     const muster = call.muster();
     const id = await findPackId(muster, requireOption(call, 'pack'));
     let version = await findVersion(muster, id, call.args[0]!);
@@ -135,7 +135,7 @@ const pin: Command = {
     create: { type: 'boolean', about: 'Create the installation if it does not exist; requires --pack' },
     reason: { type: 'string', value: 'TEXT', about: 'Reason to record in the history' },
   },
-  async run(call) {
+  async runCommand(call) {
     const muster = call.muster();
     const [name, wanted] = call.args as [string, string];
     const found = await findOrCreateInstallation(call, muster, name);
@@ -151,7 +151,7 @@ const rollback: Command = {
   args: '<installation>',
   summary: 'Pin an installation to its previous version',
   options: { pack, reason: { type: 'string', value: 'TEXT', about: 'Reason to record in the history' } },
-  async run(call) {
+  async runCommand(call) {
     const muster = call.muster();
     const { id } = await findInstallation(muster, call.args[0]!, call.text('pack'));
     const answer = await muster.installations.rollback(id, call.text('reason'));
@@ -168,7 +168,7 @@ const diff: Command = {
   args: '<from> <to>',
   summary: 'List the files that differ between two versions',
   options: { pack },
-  async run(call) {
+  async runCommand(call) {
     const muster = call.muster();
     const id = await findPackId(muster, requireOption(call, 'pack'));
     const [from, to] = [await findVersion(muster, id, call.args[0]!), await findVersion(muster, id, call.args[1]!)];

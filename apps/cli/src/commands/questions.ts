@@ -17,7 +17,7 @@ const list: Command = {
     all: { type: 'boolean', about: 'Include questions that are answered, declined or expired' },
     mine: { type: 'boolean', about: 'Only questions that you are allowed to answer' },
   },
-  async run(call) {
+  async runCommand(call) {
     const open = call.flag('all') ? {} : { status: 'open' as const };
     call.terminal.printTable(
       await call
@@ -48,7 +48,7 @@ const answer: Command = {
     decline: { type: 'boolean', about: 'Decline the question' },
     reason: { type: 'string', value: 'TEXT', about: 'Reason for declining' },
   },
-  async run(call) {
+  async runCommand(call) {
     const { args, terminal } = call;
     const { questions } = call.muster();
     const id = args[0]!;

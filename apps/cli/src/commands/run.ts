@@ -40,7 +40,7 @@ export const runCommand: Command = {
     retries: { type: 'string', value: 'N', about: 'Maximum number of retries if the run fails' },
     installation: { type: 'string', value: 'ID', about: 'Id of the pack installation to run with' },
   },
-  async run(call) {
+  async runCommand(call) {
     const { args, terminal } = call;
     const muster = call.muster();
     const agent = call.text('agent');

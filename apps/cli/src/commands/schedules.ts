@@ -8,7 +8,7 @@ import { parseWholeNumber } from '../parts/numbers';
 const list: Command = {
   words: 'schedules list',
   summary: 'List schedules and when each runs next',
-  async run({ muster, terminal }) {
+  async runCommand({ muster, terminal }) {
     terminal.printTable(
       await muster().schedules.list({ limit: 200 }).toArray(),
       [
@@ -36,7 +36,7 @@ const preview: Command = {
     'LOCAL TIME is in the time zone of the schedule. DST SHIFT is set if daylight saving time affects a run: ' +
     'gap if the scheduled time does not exist on that day, overlap if it occurs twice.',
   options: { count: { type: 'string', short: 'n', value: 'N', about: 'Number of run times (default 10)' } },
-  async run(call) {
+  async runCommand(call) {
     const muster = call.muster();
     const count = parseWholeNumber(call.text('count'), 'count', 10);
     const { runs } = await muster.schedules.preview(await findScheduleId(muster, call.args[0]!), count);
@@ -56,7 +56,7 @@ const run: Command = {
   words: 'schedules run',
   args: '<schedule>',
   summary: 'Run a schedule now, even if it is not due',
-  async run({ args, muster: openClient, terminal }) {
+  async runCommand({ args, muster: openClient, terminal }) {
     const muster = openClient();
     const ticks = await muster.schedules.execute({ scheduleId: await findScheduleId(muster, args[0]!), force: true });
     const [launched] = ticks.launched;
@@ -74,7 +74,7 @@ function createPauseOrResumeCommand(verb: 'pause' | 'resume', summary: string, p
     words: `schedules ${verb}`,
     args: '<schedule>',
     summary,
-    async run({ args, muster: openClient, terminal }) {
+    async runCommand({ args, muster: openClient, terminal }) {
       const muster = openClient();
       const schedule = await muster.schedules[verb](await findScheduleId(muster, args[0]!));
       terminal.printResult(schedule, `${toSafeLine(schedule.name)} ${pastTense}.`);

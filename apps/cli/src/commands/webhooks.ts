@@ -36,7 +36,7 @@ const listen: Command = {
       about: 'Event type to forward, such as job.failed (default all)',
     },
   },
-  async run(call) {
+  async runCommand(call) {
     const { terminal } = call;
     const target = parseTargetUrl(call.args[0]!);
     const muster = call.muster();

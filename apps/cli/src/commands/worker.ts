@@ -33,7 +33,7 @@ const install: Command = {
     agent: { type: 'string', value: 'ID', about: 'Id of an existing agent; its worker key is read from stdin' },
     dir,
   },
-  async run(call) {
+  async runCommand(call) {
     const { terminal } = call;
     const folder = openWorkerFolder(call);
     if (folder.isInstalled) {
@@ -70,7 +70,7 @@ const start: Command = {
   words: 'worker start',
   summary: 'Start the installed worker',
   options: { dir },
-  async run(call) {
+  async runCommand(call) {
     const folder = openWorkerFolder(call);
     const { AGENT_ID: id } = folder.readSettings();
     const running = folder.findRunningPid();
@@ -91,7 +91,7 @@ const stop: Command = {
   words: 'worker stop',
   summary: 'Stop the installed worker',
   options: { dir },
-  async run(call) {
+  async runCommand(call) {
     const folder = openWorkerFolder(call);
     const { AGENT_ID: id } = folder.readSettings();
     const pid = folder.findRunningPid();
@@ -109,7 +109,7 @@ const status: Command = {
   words: 'worker status',
   summary: 'Show whether the installed worker runs and what starts it',
   options: { dir },
-  async run(call) {
+  async runCommand(call) {
     const folder = openWorkerFolder(call);
     const { AGENT_ID: agentId, SERVICE_BASE_URL: url } = folder.readSettings();
     const pid = folder.findRunningPid() ?? null;
@@ -136,7 +136,7 @@ const logs: Command = {
   words: 'worker logs',
   summary: 'Print the last lines of the worker’s log',
   options: { dir, lines: { type: 'string', short: 'n', value: 'N', about: 'Number of lines (default 100)' } },
-  async run(call) {
+  async runCommand(call) {
     const folder = openWorkerFolder(call);
     folder.readSettings();
     const count = Number(call.text('lines') ?? 100);
@@ -152,7 +152,7 @@ const upgrade: Command = {
   summary: 'Replace the installed worker with the version in this CLI',
   more: 'A run in progress continues, and the new worker takes the run over.',
   options: { dir },
-  async run(call) {
+  async runCommand(call) {
     const folder = openWorkerFolder(call);
     const { AGENT_ID: agentId } = folder.readSettings();
     const before = folder.findRunningPid();
@@ -174,7 +174,7 @@ const uninstall: Command = {
     'Data that the worker has not sent to the service yet is lost. The agent remains in the service until an admin ' +
     'terminates it.',
   options: { dir },
-  async run(call) {
+  async runCommand(call) {
     const folder = openWorkerFolder(call);
     const { AGENT_ID: agentId } = folder.readSettings();
     const pid = folder.findRunningPid();

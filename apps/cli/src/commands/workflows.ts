@@ -34,7 +34,7 @@ interface Result {
 const list: Command = {
   words: 'workflows list',
   summary: 'List workflows',
-  async run({ muster, terminal }) {
+  async runCommand({ muster, terminal }) {
     terminal.printTable(
       await muster().workflows.list({ limit: 200 }).toArray(),
       [
@@ -57,7 +57,7 @@ const pull: Command = {
     'Each workflow is a subfolder with workflow.json, script.py and steps.json. Without --force, a workflow that was ' +
     'changed in the folder is not overwritten.',
   options: { only, force },
-  async run(call) {
+  async runCommand(call) {
     const folder = call.args[0]!;
     mkdirSync(folder, { recursive: true });
     const seen = new LastSeen(folder, call.login().url);
@@ -90,7 +90,7 @@ const push: Command = {
   summary: 'Upload the changed workflows of a folder',
   more: 'Without --force, a workflow that was changed in the service since the last pull or push is not overwritten.',
   options: { only, force },
-  async run(call) {
+  async runCommand(call) {
     const folder = call.args[0]!;
     const muster = call.muster();
     const seen = new LastSeen(folder, call.login().url);
@@ -117,7 +117,7 @@ const diff: Command = {
   summary: 'Show the changes that a push would make',
   more: 'The exit code is 0 if there are no changes, otherwise 1.',
   options: { only },
-  async run(call) {
+  async runCommand(call) {
     const muster = call.muster();
     const local = filterByName(readWorkflows(call.args[0]!), call.list('only'));
     const changes: (Change & { name: string })[] = [];

@@ -38,5 +38,5 @@ export interface Command {
   more?: string;
   options?: Record<string, Option>;
   /** Returns the exit code; nothing means 0. */
-  run(call: Call): Promise<number | void>;
+  runCommand(call: Call): Promise<number | void>;
 }

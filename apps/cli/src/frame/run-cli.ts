@@ -39,7 +39,7 @@ export async function runCli(typed: string[], environment: Environment): Promise
       login: getLogin,
       muster: () => createClient(getLogin()),
     };
-    return (await command.run(call)) ?? exitCodes.ok;
+    return (await command.runCommand(call)) ?? exitCodes.ok;
   } catch (error) {
     const explained = explainError(error, known);
     terminal.printFailure(explained);

@@ -57,11 +57,14 @@ function EndWarning() {
     staleTime: Infinity,
   });
   const [endsAt, setEndsAt] = useState<number | null>(null);
-  const timesRef = useRef<{ usedAt: number; keptAt: number }>(null);
+  // Use counts from the opening of the page, not from the arrival of the session, which may be late or fetched again.
+  const timesRef = useRef({ usedAt: 0, keptAt: 0 });
+  useEffect(() => {
+    timesRef.current = { usedAt: Date.now(), keptAt: Date.now() };
+  }, []);
   useEffect(() => {
     if (!session) return;
-    // A session that is fetched again, for example after a lost connection, does not count as use.
-    const times = (timesRef.current ??= { usedAt: Date.now(), keptAt: Date.now() });
+    const times = timesRef.current;
     // All tabs of a browser share one session, and each tab notifies the others of activity.
     const tabs = new BroadcastChannel(`muster use ${session.id}`);
     const recordUse = () => {

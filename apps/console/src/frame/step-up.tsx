@@ -12,7 +12,7 @@ export function StepUp() {
       open
       onOpenChange={() => finishProofRequest(false)}
       title="Confirm your identity"
-      description="This action needs a code or a passkey. The confirmation is valid for 15 minutes."
+      description="This action needs a code or a passkey. The confirmation is valid for a few minutes."
       keeps
     >
       <Form

@@ -29,9 +29,10 @@ export function useKeys(keys: Keys): void {
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isDialogOpen()) return;
       if (latest.current.typeEarly) {
+        // Other keys, such as Tab and F5, keep their effect in case the palette cannot be loaded.
+        if (event.key.length !== 1) return;
         event.preventDefault();
-        if (event.key.length === 1) latest.current.typeEarly(event.key);
-        return;
+        return latest.current.typeEarly(event.key);
       }
       const going = event.timeStamp - goneAt < sequenceMs && goneAt > 0;
       goneAt = 0;

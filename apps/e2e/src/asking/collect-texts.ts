@@ -6,8 +6,21 @@ import { readRedis } from './read-redis';
  */
 type Place = [place: string, texts: string, marker: string];
 
+/** Expects that the portal received each code once, and that no code, password or TOTP secret is stored unsealed. */
+export async function expectNoStoredSecrets(stage: AskingStage, numberOfCodes: number): Promise<void> {
+  const { portal } = stage;
+  const codes = portal.listCodes();
+  expect(codes).toHaveLength(numberOfCodes);
+  expect(new Set(codes).size).toBe(codes.length);
+  const secrets = [...codes, portal.password, portal.totpSecret];
+  for (const [place, texts, marker] of await collectTexts(stage)) {
+    expect([place, texts.includes(marker)]).toEqual([place, true]);
+    for (const secret of secrets) expect([place, texts.includes(secret)]).toEqual([place, false]);
+  }
+}
+
 /** Reads everything in which the service, its worker and its receivers could have stored a code. */
-export async function collectTexts(stage: AskingStage): Promise<Place[]> {
+async function collectTexts(stage: AskingStage): Promise<Place[]> {
   const { fixture, agentId } = stage;
   const { jobs } = await stage.readResource('/api/jobs?limit=200');
   const runs: string[] = (jobs as { jobId?: string; id: string }[]).map(({ jobId, id }) => jobId ?? id);

@@ -39,7 +39,7 @@ export class SessionKills {
   private readonly services = new Map<KilledApp, ServiceProcess>();
   private readonly ports = new Map<KilledApp, number>();
   browsers!: SimulatedBrowsers;
-  /** Client of the gateway, signed in as a super admin. */
+  /** Client of the gateway, signed in as an admin. */
   api!: HttpClient;
 
   private constructor(
@@ -68,8 +68,8 @@ export class SessionKills {
       // The pool has additional connections, because each statement that waits at a pause point occupies one.
       DATABASE_POOL_SIZE: '30',
       BOOTSTRAP_ORGANIZATION: 'Sessions',
-      BOOTSTRAP_SUPER_ADMIN_EMAIL: email,
-      BOOTSTRAP_SUPER_ADMIN_PASSWORD: testPassword,
+      BOOTSTRAP_ADMIN_EMAIL: email,
+      BOOTSTRAP_ADMIN_PASSWORD: testPassword,
       ...more,
     });
     const pausePoints = await StatementPausePoints.createTriggers(pool, pausePointTriggers, pausePointKeySql);

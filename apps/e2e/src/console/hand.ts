@@ -21,44 +21,44 @@ export class Hand {
   ) {}
 
   /** Opens a page of the main navigation. */
-  async open(name: keyof typeof letters): Promise<void> {
+  async openPage(name: keyof typeof letters): Promise<void> {
     if (this.way === 'keyboard') {
       this.clicks += 1;
       await this.page.keyboard.press('g');
       await this.page.keyboard.press(letters[name]);
     } else {
-      await this.press(this.page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name }));
+      await this.pressElement(this.page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name }));
     }
     await this.page.getByRole('heading', { level: 1, name }).waitFor();
   }
 
-  async press(element: Locator): Promise<void> {
+  async pressElement(element: Locator): Promise<void> {
     this.clicks += 1;
-    if (this.way !== 'keyboard') return this.click(element);
-    await this.focus(element);
+    if (this.way !== 'keyboard') return this.clickElement(element);
+    await this.focusElement(element);
     await this.page.keyboard.press('Enter');
   }
 
   /** Replaces the text of a field. */
-  async type(field: Locator, text: string): Promise<void> {
-    if (this.way === 'keyboard') await this.focus(field);
-    else await this.click(field);
+  async typeText(field: Locator, text: string): Promise<void> {
+    if (this.way === 'keyboard') await this.focusElement(field);
+    else await this.clickElement(field);
     await this.page.keyboard.press('ControlOrMeta+a');
     await this.page.keyboard.type(text);
   }
 
   /** Chooses the first option with such a label. */
-  async choose(select: Locator, label: RegExp): Promise<void> {
+  async chooseOption(select: Locator, label: RegExp): Promise<void> {
     this.clicks += 1;
     const text = (await select.locator('option').allInnerTexts()).find((each) => label.test(each))!;
     if (this.way !== 'keyboard') return void (await select.selectOption({ label: text }));
-    await this.focus(select);
+    await this.focusElement(select);
     // Types only the first word of the label, because a space opens the list of options.
     await this.page.keyboard.type(text.split(' ')[0]!);
   }
 
   /** Clicks an element that is not beyond the sides of the window. */
-  private async click(element: Locator): Promise<void> {
+  private async clickElement(element: Locator): Promise<void> {
     const { width: windowWidth } = this.page.viewportSize()!;
     await waitFor(`${element.toString()} to be inside the window`, async () => {
       // Each attempt scrolls again, because the navigation scrolls to the current page while the page loads.
@@ -70,7 +70,7 @@ export class Hand {
   }
 
   /** Moves the focus to an element as a user of the keyboard does. */
-  private async focus(element: Locator): Promise<void> {
+  private async focusElement(element: Locator): Promise<void> {
     await element.waitFor();
     for (let tabs = 0; tabs < mostTabs; tabs += 1) {
       if (await element.evaluate((node) => node === node.ownerDocument.activeElement)) return;

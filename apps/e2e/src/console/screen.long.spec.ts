@@ -54,6 +54,20 @@ describeInBrowser('the live browser on the page of a run', () => {
     );
     expect([waiting.status, waiting.error]).toEqual(['running', null]);
     await screen.waitFor({ timeout: 60_000 });
+
+    // A user without the permission runs.screens sees the question, and the page does not even ask for the browser.
+    const viewer = await fixture.openTab();
+    const requested: string[] = [];
+    viewer.page.on('request', (request) => requested.push(new URL(request.url()).pathname));
+    await viewer.goto(`/app/runs/${jobId}`);
+    await viewer.signIn(...(await fixture.inviteUser('viewer')));
+    await viewer.page.getByRole('heading', { name: 'Pass the page' }).waitFor();
+    await viewer.page.getByText('This question can be answered by').waitFor();
+    expect(await viewer.page.getByTestId('screen').count()).toBe(0);
+    expect(requested).toContain(`/api/jobs/${jobId}`);
+    expect(requested).not.toContain(`/api/jobs/${jobId}/screen`);
+    await viewer.close();
+
     expect(await tab.findBarriers()).toEqual([]);
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
 

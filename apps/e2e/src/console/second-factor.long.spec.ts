@@ -161,7 +161,8 @@ describeInBrowser('a second factor in the console', () => {
     const admin = await fixture.createApiClient();
     const tab = await fixture.openSignedInTab('/app/settings?part=Sign-in');
     await tab.page.getByLabel('Require a second factor').check();
-    await tab.page.getByRole('button', { name: 'Save' }).click();
+    const signIn = tab.page.getByRole('region', { name: 'Sign-in' });
+    await signIn.getByRole('button', { name: 'Save' }).click();
     await tab.page.getByRole('status').filter({ hasText: 'Saved.' }).waitFor();
     const other = await fixture.openTab();
     try {
@@ -170,7 +171,7 @@ describeInBrowser('a second factor in the console', () => {
       await page.getByLabel('Email').fill(email);
       await page.getByLabel('Password').fill(password);
       await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.getByText('Your organization requires a second factor').waitFor();
+      await page.getByText('Your account requires a second factor').waitFor();
       await page.getByRole('button', { name: 'Set up' }).click();
       const secret = (await page.getByLabel('Secret').textContent())!;
       await page.getByLabel('Code that the app shows').fill(computeAuthenticatorCode(secret, new Date()));

@@ -59,7 +59,8 @@ describeInBrowser('single sign-on in the console', () => {
     await user.page.getByLabel('Email').fill(email);
     await user.page.getByRole('button', { name: 'Continue' }).click();
     await user.page.waitForURL(`${fixture.address}/app`);
-    await user.page.getByText(email).first().waitFor();
+    await user.page.getByRole('button', { name: 'Account' }).click();
+    await user.page.getByText(email).waitFor();
     await user.close();
   });
 });

@@ -66,7 +66,7 @@ describeInBrowser('the daily tasks', () => {
 
 function createTasks(way: WayOfUse): Task[] {
   const openFailedRun = async (hand: Hand, page: Page) => {
-    await hand.press(page.getByRole('link', { name: /the portal answered 503/ }).first());
+    await hand.pressElement(page.getByRole('link', { name: /the portal answered 503/ }).first());
     await page.getByTestId('run-why').getByText('the portal answered 503').first().waitFor();
   };
   const locateClaimsRow = (page: Page) => page.getByRole('row', { name: /^Claims of today/ });
@@ -84,10 +84,10 @@ function createTasks(way: WayOfUse): Task[] {
       goal: 3,
       walk: async (hand, page) => {
         await openFailedRun(hand, page);
-        await hand.press(page.getByRole('button', { name: 'Change and run' }));
+        await hand.pressElement(page.getByRole('button', { name: 'Change and run' }));
         const dialog = page.getByRole('dialog', { name: 'Run Claims of today' });
-        await hand.type(dialog.getByLabel('CLAIM', { exact: true }), `C-${way}`);
-        await hand.press(dialog.getByRole('button', { name: 'Run now' }));
+        await hand.typeText(dialog.getByLabel('CLAIM', { exact: true }), `C-${way}`);
+        await hand.pressElement(dialog.getByRole('button', { name: 'Run now' }));
         await page.getByRole('heading', { level: 1, name: `Claims of today · C-${way}` }).waitFor();
       },
     },
@@ -95,9 +95,9 @@ function createTasks(way: WayOfUse): Task[] {
       name: 'find the line that says 503 in a day’s logs',
       goal: 3,
       walk: async (hand, page) => {
-        await hand.open('Agents');
-        await hand.press(page.getByRole('link', { name: 'Demo agent' }));
-        await hand.type(page.getByRole('searchbox', { name: 'Search the timeline' }), '503 Service');
+        await hand.openPage('Agents');
+        await hand.pressElement(page.getByRole('link', { name: 'Demo agent' }));
+        await hand.typeText(page.getByRole('searchbox', { name: 'Search the timeline' }), '503 Service');
         const entries = page.getByTestId('timeline-entry');
         await waitFor('only lines that match', async () => {
           const texts = await entries.allInnerTexts();
@@ -109,13 +109,13 @@ function createTasks(way: WayOfUse): Task[] {
       name: 'launch for three claims',
       goal: 3,
       walk: async (hand, page) => {
-        await hand.open('Workflows');
-        await hand.press(locateClaimsRow(page).getByRole('button', { name: 'Batch' }));
+        await hand.openPage('Workflows');
+        await hand.pressElement(locateClaimsRow(page).getByRole('button', { name: 'Batch' }));
         const dialog = page.getByRole('dialog', { name: 'Batch Claims of today' });
-        await hand.type(dialog.getByLabel('Rows', { exact: true }), 'C-1, first\nC-2\nC-3');
+        await hand.typeText(dialog.getByLabel('Rows', { exact: true }), 'C-1, first\nC-2\nC-3');
         await dialog.getByText('All 3 rows are valid.').waitFor();
         await dialog.getByRole('cell', { name: 'C-1, first' }).waitFor();
-        await hand.press(dialog.getByRole('button', { name: 'Queue batch' }));
+        await hand.pressElement(dialog.getByRole('button', { name: 'Queue batch' }));
         await dialog.getByText('3 runs are queued.').waitFor();
       },
     },
@@ -123,13 +123,13 @@ function createTasks(way: WayOfUse): Task[] {
       name: 'make a schedule',
       goal: 3,
       walk: async (hand, page) => {
-        await hand.open('Workflows');
-        await hand.press(locateClaimsRow(page).getByRole('button', { name: 'Schedule' }));
+        await hand.openPage('Workflows');
+        await hand.pressElement(locateClaimsRow(page).getByRole('button', { name: 'Schedule' }));
         const dialog = page.getByRole('dialog', { name: 'New schedule' });
-        await hand.type(dialog.getByLabel('Name', { exact: true }), `Every night by ${way}`);
-        await hand.type(dialog.getByLabel('CLAIM', { exact: true }), 'C-9');
-        await hand.type(dialog.getByLabel('Cron expression'), '30 2 * * *');
-        await hand.press(dialog.getByRole('button', { name: 'Create schedule' }));
+        await hand.typeText(dialog.getByLabel('Name', { exact: true }), `Every night by ${way}`);
+        await hand.typeText(dialog.getByLabel('CLAIM', { exact: true }), 'C-9');
+        await hand.typeText(dialog.getByLabel('Cron expression'), '30 2 * * *');
+        await hand.pressElement(dialog.getByRole('button', { name: 'Create schedule' }));
         await expectToast(page, `Every night by ${way} was created.`);
       },
     },
@@ -137,9 +137,9 @@ function createTasks(way: WayOfUse): Task[] {
       name: 'pin a machine',
       goal: 3,
       walk: async (hand, page) => {
-        await hand.open('Agents');
-        await hand.press(page.getByRole('button', { name: `Actions for Machine ${way}` }));
-        await hand.press(page.getByRole('menuitem', { name: 'Pin' }));
+        await hand.openPage('Agents');
+        await hand.pressElement(page.getByRole('button', { name: `Actions for Machine ${way}` }));
+        await hand.pressElement(page.getByRole('menuitem', { name: 'Pin' }));
         await expectToast(page, `Machine ${way} is pinned`);
       },
     },
@@ -147,10 +147,10 @@ function createTasks(way: WayOfUse): Task[] {
       name: 'publish a pack',
       goal: 3,
       walk: async (hand, page) => {
-        await hand.open('Packs');
-        await hand.press(page.getByRole('link', { name: `Pack of ${way}` }));
-        await hand.type(page.getByLabel('Label'), 'third');
-        await hand.press(page.getByRole('button', { name: 'Publish', exact: true }));
+        await hand.openPage('Packs');
+        await hand.pressElement(page.getByRole('link', { name: `Pack of ${way}` }));
+        await hand.typeText(page.getByLabel('Label'), 'third');
+        await hand.pressElement(page.getByRole('button', { name: 'Publish', exact: true }));
         await page.getByTestId('version').filter({ hasText: 'Version 3 (third)' }).waitFor();
       },
     },
@@ -158,9 +158,9 @@ function createTasks(way: WayOfUse): Task[] {
       name: 'roll back a pack',
       goal: 3,
       walk: async (hand, page) => {
-        await hand.open('Packs');
-        await hand.press(page.getByRole('link', { name: `Pack of ${way}` }));
-        await hand.press(page.getByRole('button', { name: 'Roll back to Version 1 (first)' }));
+        await hand.openPage('Packs');
+        await hand.pressElement(page.getByRole('link', { name: `Pack of ${way}` }));
+        await hand.pressElement(page.getByRole('button', { name: 'Roll back to Version 1 (first)' }));
         await expectToast(page, `Front office ${way} was rolled back to Version 1 (first).`);
       },
     },
@@ -168,8 +168,8 @@ function createTasks(way: WayOfUse): Task[] {
       name: 'what did October cost and bring',
       goal: 3,
       walk: async (hand, page) => {
-        await hand.open('Costs');
-        await hand.choose(page.getByLabel('Month', { exact: true }), /^October /);
+        await hand.openPage('Costs');
+        await hand.chooseOption(page.getByLabel('Month', { exact: true }), /^October /);
         await waitFor('October', async () => /^\d{4}-10-01$/.test(await page.getByLabel('From').inputValue()));
         await page.getByRole('heading', { name: 'Spend' }).waitFor();
         await page.getByRole('heading', { name: 'Return on investment' }).waitFor();
@@ -179,10 +179,10 @@ function createTasks(way: WayOfUse): Task[] {
       name: 'answer a feedback',
       goal: 3,
       walk: async (hand, page) => {
-        await hand.open('Feedback');
-        await hand.press(page.getByRole('link', { name: `Report of ${way}` }));
+        await hand.openPage('Feedback');
+        await hand.pressElement(page.getByRole('link', { name: `Report of ${way}` }));
         const report = page.getByRole('dialog', { name: `Report of ${way}` });
-        await hand.press(report.getByRole('button', { name: 'resolved' }));
+        await hand.pressElement(report.getByRole('button', { name: 'resolved' }));
         await report.getByTestId('feedback-status').filter({ hasText: 'resolved' }).waitFor();
       },
     },
@@ -190,9 +190,9 @@ function createTasks(way: WayOfUse): Task[] {
       name: 'who changed this machine',
       goal: 3,
       walk: async (hand, page) => {
-        await hand.open('Agents');
-        await hand.press(page.getByRole('link', { name: `Machine ${way}` }));
-        await hand.press(page.getByRole('link', { name: 'Who changed it' }));
+        await hand.openPage('Agents');
+        await hand.pressElement(page.getByRole('link', { name: `Machine ${way}` }));
+        await hand.pressElement(page.getByRole('link', { name: 'Who changed it' }));
         await page
           .getByRole('row', { name: /agent\S* .*admin@\S+\.example/ })
           .first()
@@ -203,9 +203,9 @@ function createTasks(way: WayOfUse): Task[] {
       name: 'who changed this workflow',
       goal: 3,
       walk: async (hand, page) => {
-        await hand.open('Workflows');
-        await hand.press(page.getByRole('link', { name: 'Claims of today' }));
-        await hand.press(page.getByRole('button', { name: 'Revisions' }));
+        await hand.openPage('Workflows');
+        await hand.pressElement(page.getByRole('link', { name: 'Claims of today' }));
+        await hand.pressElement(page.getByRole('button', { name: 'Revisions' }));
         await page
           .getByText(/admin@\S+\.example, /)
           .first()

@@ -89,6 +89,7 @@ describe('a suspended organization', () => {
     'POST /api/api-keys': () => tenant.as.admin.post('/api/api-keys', { name: 'one more', scope: 'api' }),
     'POST /api/auth/device/answer': () =>
       tenant.as.admin.post('/api/auth/device/answer', { userCode: 'BCDF-GHJK', allow: true }),
+    'POST /api/auth/device/approve': () => tenant.as.admin.post('/api/auth/device/approve', { userCode: 'BCDF-GHJK' }),
     'POST /api/invitations': () =>
       tenant.as.admin.post('/api/invitations', { email: 'guest@example.com', role: 'viewer' }),
     'POST /api/users': () =>

@@ -90,7 +90,9 @@ export class AgentActionsController {
   ): Promise<AgentActionAnswer> {
     const { database, pubSub, machines, keyRing, clock } = this;
     const { wakeTimeoutMs } = this.vm;
-    if (body.action === 'terminate') requireRecentFactor(caller, clock.now());
+    if (body.action === 'terminate') {
+      requireRecentFactor(caller, { now: clock.now(), stepUpAfterMs: this.vm.stepUpAfterMs });
+    }
     await requirePossibleMachineAction({ database, machines, keyRing, clock }, caller, id, body);
     let wakeId: string | undefined;
     const change = this.mutations.runMutation(mutation, async (tx) => {

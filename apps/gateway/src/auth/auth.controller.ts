@@ -17,7 +17,6 @@ import {
   overrideOrganization,
   Passwords,
   type Principal,
-  SentHeader,
   type SessionRow,
   allowSessionsAndKeys,
   allowSessions,
@@ -70,15 +69,15 @@ export class AuthController {
   async login(
     @FromBrowser() browser: Browser,
     @ClientAddress() address: string,
-    @SentHeader('user-agent') userAgent: string | undefined,
     @Body() body: LoginBody,
   ): Promise<Identity | SignInNeeds> {
     browser.requireSameOrigin(this.config);
     const { database, attempts, passwords, clock } = this;
-    const limit = this.config.rateLimitFailedLoginsPerMinute;
+    const { rateLimitFailedLoginsPerMinute: limit, hasPublicAddress } = this.config;
     const failures = { name: 'failed-logins', limit, windowSeconds: 60 };
-    const client = { address, userAgent };
-    const opened = await logIn({ database, attempts, passwords, clock, failures }, body, client);
+    const client = browser.describeClient(this.config, address);
+    const parts = { database, attempts, passwords, clock, failures, hasPublicAddress };
+    const opened = await logIn(parts, body, client);
     if ('needs' in opened) return opened;
     browser.setSessionCookie(this.config, opened.token);
     return presentIdentity(opened.principal);

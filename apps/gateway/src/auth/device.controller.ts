@@ -6,7 +6,6 @@ import {
   startDeviceLogin,
   Browser,
   Caller,
-  deviceLoginSeconds,
   devicePollSeconds,
   endDeviceLogin,
   Endpoint,
@@ -50,9 +49,10 @@ export class DeviceController {
   @Endpoint({
     summary: 'Start a program’s sign-in from a browser',
     description:
-      'Follows RFC 8628 (device authorization), but with JSON bodies. A signed-in person opens `verification_uri`, ' +
+      'Follows RFC 8628 (device authorization), with a form or JSON. A signed-in person opens `verification_uri`, ' +
       'enters the `user_code` and allows or denies the sign-in.',
     access: anyone,
+    formEncoded: true,
     body: BeginDeviceLoginBody,
     answer: DeviceCodes,
     errors: ['permission_denied', 'rate_limited'],
@@ -65,7 +65,8 @@ export class DeviceController {
     browser.requireSameOrigin(this.config);
     await this.attempts.countAttempt(this.getRatePolicy('device-logins'), [`address:${address}`]);
     const deviceName = body.device_name ?? body.client_id ?? 'A program';
-    const request = { deviceName, address, now: this.clock.now() };
+    const lifetimeMs = this.config.deviceCodeMs;
+    const request = { deviceName, address, now: this.clock.now(), lifetimeMs };
     const { deviceCode, userCode } = await startDeviceLogin(this.database, request);
     const uri = `${getPublicAddress(this.config)}/app/device`;
     return {
@@ -73,7 +74,7 @@ export class DeviceController {
       user_code: userCode,
       verification_uri: uri,
       verification_uri_complete: `${uri}?code=${userCode}`,
-      expires_in: deviceLoginSeconds,
+      expires_in: Math.floor(lifetimeMs / 1000),
       interval: devicePollSeconds,
     };
   }
@@ -83,8 +84,9 @@ export class DeviceController {
     summary: 'Fetch the key of an allowed program',
     description:
       'Returns 400 with `authorization_pending` until a person has answered, or with `slow_down` if the program ' +
-      'polls more often than `interval`.',
+      'polls more often than `interval`. The body is a form or JSON.',
     access: anyone,
+    formEncoded: true,
     body: DeviceTokenBody,
     answer: DeviceToken,
     errors: ['authorization_pending', 'slow_down', 'access_denied', 'expired_token', 'permission_denied'],
@@ -125,22 +127,49 @@ export class DeviceController {
     answer: SuccessAnswer,
     errors: ['not_found', 'rate_limited'],
   })
-  async answer(
+  answer(
     @Caller() { id }: Principal,
     @Mutation() mutation: MutationRequest,
     @Body() body: AnswerDeviceLoginBody,
   ): Promise<SuccessAnswer> {
-    const attempt = await this.attempts.countAttempt(this.getRatePolicy('device-codes'), [`user:${id}`]);
-    const answered = await this.mutations.runMutation(
-      mutation,
-      async (tx, caller) => {
-        await answerDeviceLogin(tx, caller, { ...body, now: this.clock.now() });
-        return { body: { success: true } };
-      },
-      { scope: 'system' },
-    );
-    attempt.forgive();
-    return answered;
+    return this.answerLogin(id, mutation, body);
+  }
+
+  @Post('/approve')
+  @Endpoint({
+    summary: 'Allow a program’s sign-in',
+    description: 'An allowed program gets an API key with your rights, limited to those of a member.',
+    access: allowSessions(signedIn),
+    sensitive: true,
+    unsuspended: true,
+    body: DeviceLoginQuery,
+    answer: SuccessAnswer,
+    errors: ['not_found', 'rate_limited'],
+  })
+  approve(
+    @Caller() { id }: Principal,
+    @Mutation() mutation: MutationRequest,
+    @Body() { userCode }: DeviceLoginQuery,
+  ): Promise<SuccessAnswer> {
+    return this.answerLogin(id, mutation, { userCode, allow: true });
+  }
+
+  @Post('/deny')
+  @Endpoint({
+    summary: 'Deny a program’s sign-in',
+    description: 'A denied program gets no API key.',
+    access: allowSessions(signedIn),
+    sensitive: true,
+    body: DeviceLoginQuery,
+    answer: SuccessAnswer,
+    errors: ['not_found', 'rate_limited'],
+  })
+  deny(
+    @Caller() { id }: Principal,
+    @Mutation() mutation: MutationRequest,
+    @Body() { userCode }: DeviceLoginQuery,
+  ): Promise<SuccessAnswer> {
+    return this.answerLogin(id, mutation, { userCode, allow: false });
   }
 
   @Delete()
@@ -158,6 +187,25 @@ export class DeviceController {
       await endDeviceLogin(tx, caller);
       return { body: undefined };
     });
+  }
+
+  private async answerLogin(
+    callerId: string,
+    mutation: MutationRequest,
+    body: AnswerDeviceLoginBody,
+  ): Promise<SuccessAnswer> {
+    const policy = this.getRatePolicy('device-codes');
+    const attempt = await this.attempts.countAttempt(policy, [`user:${callerId}`]);
+    const answered = await this.mutations.runMutation(
+      mutation,
+      async (tx, caller) => {
+        await answerDeviceLogin(tx, caller, { ...body, now: this.clock.now() });
+        return { body: { success: true } };
+      },
+      { scope: 'system' },
+    );
+    attempt.forgive();
+    return answered;
   }
 
   private getRatePolicy(name: string) {

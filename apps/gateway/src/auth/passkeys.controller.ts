@@ -19,7 +19,6 @@ import {
   type Principal,
   deriveRelyingParty,
   removePasskey,
-  SentHeader,
   allowSessions,
   SignInConfig,
   type UserPrincipal,
@@ -115,7 +114,7 @@ export class PasskeysController {
     return this.mutations.runMutation(
       mutation,
       async (tx, caller) => {
-        await removePasskey(tx, caller as UserPrincipal, id);
+        await removePasskey(tx, caller as UserPrincipal, { id, hasPublicAddress: this.config.hasPublicAddress });
         return { body: undefined };
       },
       { scope: 'system' },
@@ -149,14 +148,13 @@ export class PasskeysController {
   async signIn(
     @FromBrowser() browser: Browser,
     @ClientAddress() address: string,
-    @SentHeader('user-agent') userAgent: string | undefined,
     @Body() body: PasskeySignInBody,
   ): Promise<Identity> {
     browser.requireSameOrigin(this.config);
     const { attempts, config } = this;
     const failures = { name: 'failed-logins', limit: config.rateLimitFailedLoginsPerMinute, windowSeconds: 60 };
     const parts = { ...this.getPasskeyParts(), attempts, failures, emitBreakGlass: emitBreakGlassEvent };
-    const { token, principal } = await logInWithPasskey(parts, body, { address, userAgent });
+    const { token, principal } = await logInWithPasskey(parts, body, browser.describeClient(config, address));
     browser.setSessionCookie(config, token);
     return presentIdentity(principal);
   }

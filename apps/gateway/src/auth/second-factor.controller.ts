@@ -6,6 +6,7 @@ import {
   startOwnTotp,
   Browser,
   Caller,
+  CallerIfAny,
   type CodeParts,
   confirmOwnTotp,
   Endpoint,
@@ -18,14 +19,14 @@ import {
   proveSecondFactorAgain,
   deriveRelyingParty,
   removeOwnTotp,
-  SentHeader,
   allowSessions,
   SignInConfig,
   type UserPrincipal,
   signedIn,
+  signedInOrTicket,
 } from '@muster/access';
 import {
-  CodeBody,
+  AppError,
   EnrolledIdentity,
   Identity,
   OwnSecondFactor,
@@ -35,6 +36,8 @@ import {
   SuccessAnswer,
   TicketBody,
   TicketCodeBody,
+  TotpBeginBody,
+  TotpConfirmBody,
   TotpEnrolment,
   TotpLoginBody,
 } from '@muster/contracts';
@@ -81,11 +84,10 @@ export class SecondFactorController {
   async login(
     @FromBrowser() browser: Browser,
     @ClientAddress() address: string,
-    @SentHeader('user-agent') userAgent: string | undefined,
     @Body() body: TotpLoginBody,
   ): Promise<Identity> {
     browser.requireSameOrigin(this.config);
-    const { token, principal } = await logInWithCode(this.parts, body, { address, userAgent });
+    const { token, principal } = await logInWithCode(this.parts, body, browser.describeClient(this.config, address));
     browser.setSessionCookie(this.config, token);
     return presentIdentity(principal);
   }
@@ -93,8 +95,7 @@ export class SecondFactorController {
   @Post('/login/enrolment')
   @Endpoint({
     summary: 'Start a required second factor at sign-in',
-    description:
-      'Starts the setup of an authenticator app if the organization requires a second factor and the user has none.',
+    description: 'Starts the setup of an authenticator app if the user must have a second factor and has none.',
     access: anyone,
     body: TicketBody,
     answer: TotpEnrolment,
@@ -123,11 +124,14 @@ export class SecondFactorController {
   async confirmAtLogin(
     @FromBrowser() browser: Browser,
     @ClientAddress() address: string,
-    @SentHeader('user-agent') userAgent: string | undefined,
     @Body() body: TicketCodeBody,
   ): Promise<EnrolledIdentity> {
     browser.requireSameOrigin(this.config);
-    const { token, principal, recoveryCodes } = await finishFactorEnrolment(this.parts, body, { address, userAgent });
+    const { token, principal, recoveryCodes } = await finishFactorEnrolment(
+      this.parts,
+      body,
+      browser.describeClient(this.config, address),
+    );
     browser.setSessionCookie(this.config, token);
     return { ...presentIdentity(principal), recoveryCodes };
   }
@@ -154,35 +158,51 @@ export class SecondFactorController {
   @Endpoint({
     summary: 'Start setting up an authenticator app',
     description:
-      'The app becomes a second factor when it is confirmed with a code. Starting again replaces the secret.',
-    access: allowSessions(signedIn),
+      'The app becomes a second factor when it is confirmed with a code. Starting again replaces the secret. A user ' +
+      'whose sign-in requires a second factor sends the ticket instead of a session.',
+    access: signedInOrTicket,
     sensitive: true,
+    body: TotpBeginBody,
     answer: TotpEnrolment,
-    errors: ['conflict'],
+    errors: ['permission_denied', 'conflict'],
   })
-  begin(@Caller() caller: Principal): Promise<TotpEnrolment> {
-    return startOwnTotp(this.parts, caller as UserPrincipal);
+  begin(
+    @CallerIfAny() caller: Principal | null,
+    @FromBrowser() browser: Browser,
+    @ClientAddress() address: string,
+    @Body() { ticket }: TotpBeginBody,
+  ): Promise<TotpEnrolment> {
+    if (ticket !== undefined) return this.beginAtLogin(browser, address, { ticket });
+    return startOwnTotp(this.parts, requireUser(caller));
   }
 
   @Post('/totp/confirm')
   @Endpoint({
     summary: 'Confirm an authenticator app with a code',
-    description: 'Returns the recovery codes. Ends your other sessions, because they were opened without the app.',
-    access: allowSessions(signedIn),
-    body: CodeBody,
+    description:
+      'Returns the recovery codes. Ends your other sessions, because they were opened without the app. With the ticket ' +
+      'of a sign-in, returns the signed-in user too and sets the cookie `muster_session`.',
+    access: signedInOrTicket,
+    body: TotpConfirmBody,
     answer: RecoveryCodes,
-    errors: ['conflict'],
+    or: EnrolledIdentity,
+    errors: ['permission_denied', 'sso_required', 'conflict'],
   })
-  async confirm(@Caller() caller: Principal, @Body() { code }: CodeBody): Promise<RecoveryCodes> {
-    return { recoveryCodes: await confirmOwnTotp(this.parts, caller as UserPrincipal, code) };
+  async confirm(
+    @CallerIfAny() caller: Principal | null,
+    @FromBrowser() browser: Browser,
+    @ClientAddress() address: string,
+    @Body() { ticket, code }: TotpConfirmBody,
+  ): Promise<RecoveryCodes | EnrolledIdentity> {
+    if (ticket !== undefined) return this.confirmAtLogin(browser, address, { ticket, code });
+    return { recoveryCodes: await confirmOwnTotp(this.parts, requireUser(caller), code) };
   }
 
   @Delete('/totp')
   @Endpoint({
     summary: 'Remove your authenticator app',
     description:
-      'Ends your other sessions. If the organization requires a second factor and you have no passkey, this session ' +
-      'ends too.',
+      'Ends your other sessions. If you must have a second factor and have no passkey, this session ends too.',
     access: allowSessions(signedIn),
     body: RemoveTotpBody,
     status: 204,
@@ -192,26 +212,37 @@ export class SecondFactorController {
     @ClientAddress() address: string,
     @Body() body: RemoveTotpBody,
   ): Promise<void> {
-    const limit = this.config.rateLimitFailedLoginsPerMinute;
+    const { rateLimitFailedLoginsPerMinute: limit, hasPublicAddress } = this.config;
     const failures = { name: 'failed-logins', limit, windowSeconds: 60 };
-    const parts = { ...this.parts, passwords: this.passwords, failures };
+    const parts = { ...this.parts, passwords: this.passwords, failures, hasPublicAddress };
     await removeOwnTotp(parts, caller as UserPrincipal, { ...body, address });
   }
 
   @Post('/step-up')
   @Endpoint({
     summary: 'Confirm your second factor again',
-    description: 'For 15 minutes after this request, operations of the session do not fail with `step_up_required`.',
+    description:
+      'For 15 minutes after this request (STEP_UP_AFTER_MS), operations of the session do not fail with ' +
+      '`step_up_required`. A browser gets a new session cookie; the previous one is accepted for 30 seconds.',
     access: allowSessions(signedIn),
     body: SecondFactorProof,
     answer: SuccessAnswer,
   })
   async stepUp(
     @Caller() caller: Principal,
+    @FromBrowser() browser: Browser,
     @ClientAddress() address: string,
     @Body() body: SecondFactorProof,
   ): Promise<SuccessAnswer> {
-    await proveSecondFactorAgain(this.parts, caller as UserPrincipal, { ...body, address });
+    const renewsToken = browser.storesCookies;
+    const token = await proveSecondFactorAgain(this.parts, caller as UserPrincipal, { ...body, address, renewsToken });
+    if (token !== null) browser.setSessionCookie(this.config, token);
     return { success: true };
   }
+}
+
+/** Throws unless the caller is signed in. The guard admits no keys, so a caller is a person. */
+function requireUser(caller: Principal | null): UserPrincipal {
+  if (!caller) throw new AppError('unauthenticated', { detail: 'Sign in, or send the ticket of a sign-in.' });
+  return caller as UserPrincipal;
 }

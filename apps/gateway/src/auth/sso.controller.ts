@@ -8,7 +8,6 @@ import {
   FromBrowser,
   IdentityProviders,
   Passwords,
-  SentHeader,
   signInLifetimeMs,
   SignInConfig,
   type SsoParts,
@@ -74,17 +73,17 @@ export class SsoController {
       'rejected sign-in is the same for every cause; the log of the service names the cause.',
     access: anyone,
     status: 302,
-    errors: ['unauthenticated'],
+    errors: ['unauthenticated', 'permission_denied'],
   })
-  async callback(
-    @FromBrowser() browser: Browser,
-    @ClientAddress() address: string,
-    @SentHeader('user-agent') userAgent: string | undefined,
-  ): Promise<void> {
+  async callback(@FromBrowser() browser: Browser, @ClientAddress() address: string): Promise<void> {
     await this.redirectOnFailure(browser, async () => {
       const browserSecret = browser.readSsoCookie(this.config);
       const { query } = browser;
-      const session = await finishSsoSignIn(this.parts, { query, browserSecret }, { address, userAgent });
+      const session = await finishSsoSignIn(
+        this.parts,
+        { query, browserSecret },
+        browser.describeClient(this.config, address),
+      );
       browser.setSsoCookie(this.config, null);
       browser.setSessionCookie(this.config, session.token);
       browser.redirectBrowser('/app');

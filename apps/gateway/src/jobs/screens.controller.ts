@@ -19,7 +19,7 @@ import { KeyRing } from '@muster/vault';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { openEventStream } from '../open-event-stream';
 
-const watchers = allowSessions('runs.read');
+const watchers = allowSessions('runs.screens');
 
 /** Shows people the browser of a run while it runs, and lets them use it while the run asks for that. */
 @ApiTags('Jobs')

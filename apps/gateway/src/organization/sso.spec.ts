@@ -105,6 +105,7 @@ describe('settings of single sign-on', () => {
     const set = await admin.put(path, fixture.buildSettings(roles));
     const shown = {
       ...{ issuer: provider.issuer, clientId: ssoClient.id, domains: [fixture.domain], enforced: false, ...roles },
+      ...{ requiredAcr: [], requiredAmr: [], maxAgeSeconds: null },
       ...{ redirectUri, domainProofs: [expect.objectContaining({ domain: fixture.domain, provedBy: 'super_admin' })] },
     };
     expect([set.status, set.body]).toEqual([200, shown]);

@@ -42,6 +42,7 @@ import {
   presentSchedule,
   presentTicks,
   listRecentRunsOfSchedule,
+  revealSchedule,
   requireValidCron,
   readOrganizationTimezone,
   updateSchedule,
@@ -156,22 +157,23 @@ export class SchedulesController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read a schedule and its recent runs',
+    description: 'Shows sensitive variables to callers with the permission runs.screens, and `[sealed]` to others.',
     access: allowSessionsAndKeys('schedules.read'),
+    reads: 'schedule',
     answer: ScheduleDetail,
     errors: ['invalid_payload', 'not_found'],
     etag: 'read',
   })
-  async read(
-    @Reply() reply: ReplyHead,
-    @OrganizationId() organizationId: string,
-    @Param('id') id: string,
-  ): Promise<ScheduleDetail> {
+  async read(@Reply() reply: ReplyHead, @Caller() caller: Principal, @Param('id') id: string): Promise<ScheduleDetail> {
     const [row, runs] = await Promise.all([
-      findSchedule(this.database, organizationId, id),
-      listRecentRunsOfSchedule(this.database, organizationId, id),
+      findSchedule(this.database, caller.organizationId, id),
+      listRecentRunsOfSchedule(this.database, caller.organizationId, id),
     ]);
     reply.setEtag(row.version);
-    return { ...presentSchedule(row), recentRuns: runs.map(presentRun) };
+    return {
+      ...presentSchedule(await revealSchedule({ database: this.database, keyRing: this.keyRing }, caller, row)),
+      recentRuns: runs.map(presentRun),
+    };
   }
 
   @Put('/:id')

@@ -207,12 +207,11 @@ describe('uploaded recordings', () => {
       expect((await requestUploadOfRecording({ recordingId }, otherTenant.api)).status).toBe(404);
       expect((await requestUploadOfRecording({ recordingId: newId() })).status).toBe(404);
       expect((await requestUploadOfRecording({ recordingId }, tenant.as.viewer)).status).toBe(403);
-      expect(
-        await requestUploadOfRecording({ recordingId: await insertRecording(recorded, 'recording') }),
-      ).toMatchObject({
-        status: 409,
-        body: { code: 'conflict', recordingStatus: 'recording' },
-      });
+      for (const status of ['starting', 'recording', 'stopping', 'failed'])
+        expect(await requestUploadOfRecording({ recordingId: await insertRecording(recorded, status) })).toMatchObject({
+          status: 409,
+          body: { code: 'conflict', recordingStatus: status },
+        });
       expect((await requestUploadOfRecording({ recordingId: await insertRecording(null) })).body.detail).toContain(
         'is a video and contains no steps',
       );

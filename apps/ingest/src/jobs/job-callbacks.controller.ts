@@ -30,6 +30,7 @@ import { Database } from '@muster/database';
 import {
   appendJobLogs,
   applyClaimResults,
+  maskSensitiveClaims,
   applyJobReport,
   applyStepStatus,
   setAsideAccountOfRun,
@@ -168,7 +169,9 @@ export class JobCallbacksController {
         detail: `The signature in ${signatureHeader} is ${verdict}. Sign the unchanged body again, with the current time and the signing secret.`,
       });
     }
-    const { claimResults: claims } = await body.parseAs(ClaimResultsBody);
+    const { claimResults } = await body.parseAs(ClaimResultsBody);
+    const { database, keyRing } = this;
+    const claims = await maskSensitiveClaims({ database, keyRing }, { organizationId, jobId }, claimResults);
     return this.countCallback(
       'claim-results',
       applyClaimResults(

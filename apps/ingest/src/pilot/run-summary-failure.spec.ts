@@ -4,6 +4,7 @@ import {
   type Harness,
   type HttpClient,
   makeApiKey,
+  makeJob,
   makeOrganization,
   startHarness,
 } from '@muster/testing';
@@ -16,6 +17,7 @@ const stop = { reason: 'portal_logged_out', at: '2026-01-31T09:40:00.000Z' };
 describe('a run summary that cannot be stored', () => {
   let harness: Harness;
   let worker: HttpClient;
+  let organizationId: string;
   const querySql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
   const tables = ['pilot_batch', 'pilot_claim_result', 'pilot_stop_event', 'process_library_session_summary'];
   const readTableContents = async () => {
@@ -36,7 +38,7 @@ describe('a run summary that cannot be stored', () => {
   let owner: Owner;
   beforeAll(async () => {
     harness = await startHarness(ingest);
-    const { id: organizationId } = await makeOrganization(harness.db);
+    ({ id: organizationId } = await makeOrganization(harness.db));
     worker = harness.http.withKey((await makeApiKey(harness.db, { organizationId, scope: 'worker' })).secret);
     owner = await createOwnerDataSource(harness.databaseUrl).initialize();
   });
@@ -73,6 +75,17 @@ describe('a run summary that cannot be stored', () => {
       await owner.query('DROP TRIGGER refuse_stops ON pilot_stop_event; DROP FUNCTION refuse_stops()');
     }
     expect((await worker.post(path, body)).body).toMatchObject({ claims: 3, stopEvents: 1, replaced: true });
+  });
+
+  it('a run summary of a job that is deleted meanwhile is refused with JOB_NOT_FOUND', async () => {
+    const { id: jobId } = await makeJob(harness.db, { organizationId });
+    const [answer] = await runBehindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId]),
+      () => [worker.post(path, { batchSummary: { batchId: 'deleted', jobId } })],
+      (tx) => tx.execute('DELETE FROM job WHERE id = $1', [jobId]),
+    );
+    expect([answer!.status, answer!.body.code]).toEqual([404, 'JOB_NOT_FOUND']);
   });
 
   it('a run summary changes nothing if the database connection is lost, so that it can be sent again', async () => {

@@ -241,9 +241,11 @@ describe('the question of a paused session', () => {
   it('if an answer and a resume of an autopilot session arrive concurrently, one is applied and the other gets 409', async () => {
     browsers.look = () => ({ look: { asksFor: 'captcha' } });
     const sessions = await Promise.all([1, 2, 3, 4].map(() => startSession()));
-    for (const session of sessions) {
-      const { id } = await waitForQuestion(session);
-      browsers.look = () => ({});
+    // The page stops asking only after all sessions are paused.
+    const ids = await Promise.all(sessions.map(async (session) => (await waitForQuestion(session)).id));
+    browsers.look = () => ({});
+    for (const [at, session] of sessions.entries()) {
+      const id = ids[at]!;
       browsers.model.addRule(() => buildModelAnswer(createAction('It')));
       const { sessionId } = session;
       const results = await Promise.all([answerQuestion(id, true), session.act({ action: 'resume', sessionId })]);

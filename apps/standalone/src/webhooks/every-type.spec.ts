@@ -303,11 +303,13 @@ describe('every type of webhook', () => {
       await fixture.admin.patch(`/api/feedback-submissions/${submissionId}`, { status });
     }
     await release();
-    const getResourceId = (data: any): string => data.sessionId ?? data.versionId ?? data.id;
+    // A question has sequence numbers of its own, so its events have no order among those of its session.
+    const getResourceId = ({ type, data }: any): string =>
+      (type.startsWith('question.') ? `question of ${data.sessionId}` : data.sessionId) ?? data.versionId ?? data.id;
     const listDeliveredStates = (id: string) =>
       fixture.receiver
         .listReceivedAt(path)
-        .filter(({ event }) => getResourceId(event.data) === id)
+        .filter(({ event }) => getResourceId(event) === id)
         .map(({ event: { type, data } }) => [
           type,
           data.status ?? data.lastResult ?? data.stage ?? data.pinnedVersionId,
@@ -335,9 +337,9 @@ describe('every type of webhook', () => {
       ],
       [sessionId]: [
         ['autopilot.paused', 'paused'],
-        ['question.asked', 'open'],
         ['autopilot.finished', 'cancelled'],
       ],
+      [`question of ${sessionId}`]: [['question.asked', 'open']],
       [submissionId]: [['feedback.resolved', 'resolved']],
     };
     for (const [id, deliveries] of Object.entries(expected)) {

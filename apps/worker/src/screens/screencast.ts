@@ -47,8 +47,10 @@ const worldName = 'muster-screen';
 export class Screencast {
   private count = 0;
   private readonly waiting = new Map<number, (answer: Params) => void>();
-  /** Tabs of the browser in the order in which they were opened; the last one is shown. */
+  /** Tabs of the browser in the order in which they were opened or last used; the last one is shown. */
   private readonly tabs: string[] = [];
+  /** Whether the browser still reports the tabs that are open already. */
+  private isDiscovering = true;
   private shown: { targetId: string; sessionId: string } | null = null;
   /** Tab that is shown or about to be shown. */
   private requested: string | null = null;
@@ -70,6 +72,7 @@ export class Screencast {
     const screencast = new Screencast(await DevToolsSocket.connect(url), showFrame);
     try {
       await screencast.callMethod('Target.setDiscoverTargets', { discover: true, filter: [{ type: 'page' }] });
+      screencast.showLastUsedTab(await listTabsByUse(url).catch(() => []));
       return screencast;
     } catch (error) {
       screencast.stop();
@@ -134,7 +137,7 @@ export class Screencast {
     if (typeof id === 'number') return this.waiting.get(id)?.(message);
     if (method === 'Target.targetCreated') {
       this.tabs.push(String(params.targetInfo.targetId));
-      this.showLastTab();
+      if (!this.isDiscovering) this.showLastTab();
     } else if (method === 'Target.targetDestroyed') {
       const at = this.tabs.indexOf(String(params.targetId));
       if (at !== -1) this.tabs.splice(at, 1);
@@ -142,6 +145,14 @@ export class Screencast {
     } else if (method === 'Page.screencastFrame' && sessionId === this.shown?.sessionId) {
       void this.takeFrame(params as Params, String(sessionId));
     }
+  }
+
+  /** The browser reports the tabs that are open already in no order. `byUse` has them, the last used one first. */
+  private showLastUsedTab(byUse: string[]): void {
+    // A tab that the list does not have was opened after it. It is the newest, like one at the place -1.
+    this.tabs.sort((one, other) => byUse.indexOf(other) - byUse.indexOf(one));
+    this.isDiscovering = false;
+    this.showLastTab();
   }
 
   private showLastTab(): void {
@@ -181,4 +192,11 @@ export class Screencast {
     await this.showFrame({ data: String(data), width, height }).catch(() => undefined);
     await this.callMethod('Page.screencastFrameAck', { sessionId: frameNumber }, sessionId).catch(() => undefined);
   }
+}
+
+/** Returns the ids of the open tabs, the last used one first. The protocol of the connection has no order of them. */
+async function listTabsByUse({ host }: URL): Promise<string[]> {
+  const response = await fetch(`http://${host}/json/list`, { signal: AbortSignal.timeout(answerMs) });
+  const tabs = (await response.json()) as { id: string }[];
+  return tabs.map(({ id }) => id);
 }

@@ -20,7 +20,8 @@ describe('fetchDeviceKey', () => {
     const { id, email, role } = await makeUser(harness.db, { organizationId });
     userId = id;
     const now = clock.now();
-    const codes = await startDeviceLogin(harness.db, { deviceName: 'laptop', address: '203.0.113.7', now });
+    const request = { deviceName: 'laptop', address: '203.0.113.7', now, lifetimeMs: 600_000 };
+    const codes = await startDeviceLogin(harness.db, request);
     ({ deviceCode } = codes);
     const caller = {
       kind: 'user',

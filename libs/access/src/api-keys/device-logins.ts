@@ -10,7 +10,6 @@ import { sha256Hex } from '../authentication/credentials';
 import type { Principal, UserPrincipal } from '../principal';
 import { loadRole } from '../users/own-roles';
 
-export const deviceLoginSeconds = 600;
 export const devicePollSeconds = 5;
 
 /** Alphabet of user codes: letters that are easy to read and type and that form no words (RFC 8628, 6.1). */
@@ -24,15 +23,18 @@ export interface DeviceCodes {
 /** Stores the sign-in request of a program. Returns the code that the program polls with and the code that it shows. */
 export async function startDeviceLogin(
   database: Database,
-  { deviceName, address, now }: { deviceName: string; address: string; now: Date },
+  { deviceName, address, now, lifetimeMs }: { deviceName: string; address: string; now: Date; lifetimeMs: number },
 ): Promise<DeviceCodes> {
   const deviceCode = `mdl_${randomBytes(32).toString('base64url')}`;
   const userCode = Array.from({ length: 8 }, () => letters[randomInt(letters.length)]).join('');
   await database.query(
     'system',
     `INSERT INTO device_login (id, device_hash, user_code, device_name, address, poll_seconds, created_at, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $7::timestamptz + $8 * interval '1 second')`,
-    [newId(), sha256Hex(deviceCode), userCode, deviceName, address, devicePollSeconds, now, deviceLoginSeconds],
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      ...[newId(), sha256Hex(deviceCode), userCode, deviceName, address, devicePollSeconds, now],
+      new Date(now.getTime() + lifetimeMs),
+    ],
     'begin_device_login',
   );
   return { deviceCode, userCode: `${userCode.slice(0, 4)}-${userCode.slice(4)}` };

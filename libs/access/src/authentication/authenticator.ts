@@ -102,8 +102,8 @@ export class Authenticator implements OnApplicationShutdown {
   }
 
   private checkLoadedPrincipal(loaded: Loaded<Principal> | null, secret: string, use: Use): Principal | null {
-    if (!loaded || !equalsInConstantTime(loaded.secretHash, sha256Hex(secret))) return null;
     const now = this.clock.now();
+    if (!loaded || !isRightSecret(loaded, secret, now)) return null;
     if (loaded.expiresAt && loaded.expiresAt <= now) return null;
     if (loaded.idleMs && loaded.usedAt && now.getTime() - loaded.usedAt.getTime() > loaded.idleMs) return null;
     use(loaded, now);
@@ -142,4 +142,10 @@ export class Authenticator implements OnApplicationShutdown {
       this.logger.debug?.(`could not record the use of a credential: ${error.message}`);
     });
   }
+}
+
+function isRightSecret({ secretHash, previous }: Loaded<Principal>, secret: string, now: Date): boolean {
+  const hash = sha256Hex(secret);
+  if (equalsInConstantTime(secretHash, hash)) return true;
+  return previous !== undefined && now < previous.until && equalsInConstantTime(previous.hash, hash);
 }

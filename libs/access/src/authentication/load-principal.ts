@@ -12,6 +12,8 @@ import type { KeyPrincipal, UserPrincipal } from '../principal';
 export interface Loaded<P> {
   principal: P;
   secretHash: string;
+  /** The token of a session before its present one, and the time until which it is accepted. */
+  previous?: { hash: string; until: Date };
   expiresAt: Date | null;
   /** Time of the credential's last use that was recorded. */
   usedAt: Date | null;
@@ -25,7 +27,10 @@ export interface Loaded<P> {
 
 interface SessionRow
   extends
-    Pick<SessionEntity, 'secretHash' | 'expiresAt' | 'lastSeenAt' | 'secondFactorAt'>,
+    Pick<
+      SessionEntity,
+      'secretHash' | 'previousHash' | 'previousUntil' | 'expiresAt' | 'lastSeenAt' | 'secondFactorAt'
+    >,
     Pick<UserEntity, 'email' | 'role' | 'secondFactorSince'> {
   userId: UserEntity['id'];
   homeOrganizationId: UserEntity['organizationId'];
@@ -41,7 +46,7 @@ interface SessionRow
 export async function loadPrincipalOfSession(database: Database, id: string): Promise<Loaded<UserPrincipal> | null> {
   const [row] = await database.query<SessionRow>(
     'system',
-    `SELECT s.secret_hash, s.expires_at, s.last_seen_at, s.second_factor_at, u.id AS user_id, u.email, u.role,
+    `SELECT s.secret_hash, s.previous_hash, s.previous_until, s.expires_at, s.last_seen_at, s.second_factor_at, u.id AS user_id, u.email, u.role,
             u.second_factor_since, r.permissions AS own_permissions,
             u.organization_id AS home_organization_id, o.id AS organization_id, o.name AS organization_name,
             o.suspended AS organization_suspended, st.session_idle_minutes
@@ -59,6 +64,9 @@ export async function loadPrincipalOfSession(database: Database, id: string): Pr
   if (!row) return null;
   return {
     secretHash: row.secretHash,
+    ...(row.previousHash && row.previousUntil
+      ? { previous: { hash: row.previousHash, until: row.previousUntil } }
+      : {}),
     expiresAt: row.expiresAt,
     usedAt: row.lastSeenAt,
     idleMs: row.sessionIdleMinutes * 60_000,

@@ -15,6 +15,8 @@ export interface LoginParts {
   clock: Clock;
   /** Maximum number of failures per minute of one account or one address. */
   failures: RatePolicy;
+  /** Whether the service has a public address, where some users must set up a second factor. */
+  hasPublicAddress: boolean;
 }
 
 /**
@@ -26,7 +28,7 @@ export interface LoginParts {
  * whether the account exists nor whether the password is right.
  */
 export async function logIn(
-  { database, attempts, passwords, clock, failures }: LoginParts,
+  { database, attempts, passwords, clock, failures, hasPublicAddress }: LoginParts,
   { email: typedEmail, password }: LoginBody,
   client: SignInClient,
 ): Promise<OpenedSession | SignInNeeds> {
@@ -56,16 +58,20 @@ export async function logIn(
   }
   attempt.forgive();
   if (user.secondFactorSince) return issueTicket(database, { user, needs: user.hasCodes ? 'totp' : 'passkey', now });
-  if (user.requireSecondFactor) return issueTicket(database, { user, needs: 'enrolment', now });
+  if (user.requireSecondFactor || (user.mustEnrol && hasPublicAddress))
+    return issueTicket(database, { user, needs: 'enrolment', now });
   const session = await database.transaction({ organizationId: user.organizationId }, (tx) =>
     insertSession(tx, { user, client }),
   );
-  return readOpenedSession(database, session);
+  return readOpenedSession(database, session, client);
 }
 
 interface Account
   extends
-    Pick<UserEntity, 'id' | 'email' | 'organizationId' | 'passwordHash' | 'disabled' | 'secondFactorSince'>,
+    Pick<
+      UserEntity,
+      'id' | 'email' | 'organizationId' | 'passwordHash' | 'disabled' | 'secondFactorSince' | 'mustEnrol'
+    >,
     Pick<OrganizationSettingsEntity, 'requireSecondFactor'> {
   knowsAddress: boolean;
   /** Whether the user's organization enforces single sign-on for the user. */
@@ -87,7 +93,7 @@ async function findAccountByEmail(
   const [account] = await database.query<Account>(
     'system',
     `SELECT u.id, u.email, u.organization_id, u.password_hash, u.disabled, u.second_factor_since,
-            s.require_second_factor, a.last_at IS NOT NULL AS knows_address, f.last_counter > 0 AS has_codes,
+            u.must_enrol, s.require_second_factor, a.last_at IS NOT NULL AS knows_address, f.last_counter > 0 AS has_codes,
             ${isSsoEnforcedSql} AS needs_sso, ${mayBreakGlassSql} AS may_break_glass
      FROM app_user u
      JOIN organization_settings s ON s.organization_id = u.organization_id

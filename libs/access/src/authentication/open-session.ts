@@ -5,7 +5,8 @@ import { audit } from '../audit/audit';
 import type { UserPrincipal } from '../principal';
 import { sessionLifetimeMs } from '../requests/session-cookie';
 import { describeBrowser } from './describe-browser';
-import { generateSessionToken, sha256Hex } from './credentials';
+import { dropCachedPrincipals } from './access-changes';
+import { generateSessionToken, parseSessionId, sha256Hex } from './credentials';
 import { loadPrincipalOfSession } from './load-principal';
 import { recordSignInAddress } from './sign-in-addresses';
 import { isSsoEnforcedSql, mayBreakGlassSql, ssoRequiredError } from '../sso/enforcement';
@@ -14,6 +15,8 @@ import { isSsoEnforcedSql, mayBreakGlassSql, ssoRequiredError } from '../sso/enf
 export interface SignInClient {
   address: string;
   userAgent: string | undefined;
+  /** Token of the session that the browser had, which ends with the sign-in. */
+  presentToken?: string | undefined;
 }
 
 export interface OpenedSession {
@@ -97,14 +100,52 @@ function buildUserActor({ id, email, organizationId }: SessionOwner) {
   return { kind: 'user' as const, id, email, organizationId };
 }
 
-/** Loads the principal of a new session after its commit. */
+/** Loads the principal of a new session after its commit, and ends the session that the browser had before. */
 export async function readOpenedSession(
   database: Database,
   { id, token }: { id: string; token: string },
+  { presentToken }: SignInClient,
 ): Promise<OpenedSession> {
   const session = await loadPrincipalOfSession(database, id);
   if (!session) throw accountChangedError();
+  if (presentToken !== undefined) await endReplacedSession(database, presentToken, id);
   return { token, principal: session.principal };
+}
+
+/** Ends a session of any organization, whose token the browser forgets with the new one. */
+async function endReplacedSession(database: Database, token: string, newId: string): Promise<void> {
+  const id = parseSessionId(token);
+  if (!id) return;
+  await database.transaction('system', async (tx) => {
+    const [owner] = await tx.query<SessionOwner & object>(
+      `DELETE FROM user_session s USING app_user u WHERE s.id = $1 AND s.secret_hash = $2 AND u.id = s.user_id
+       RETURNING u.id, u.organization_id, u.email`,
+      [id, sha256Hex(token)],
+      'end_replaced_session',
+    );
+    if (!owner) return;
+    await dropCachedPrincipals(tx);
+    audit(tx, buildUserActor(owner), {
+      action: 'session.delete',
+      target: { type: 'session', id },
+      changes: { replacedBy: newId },
+      organizationId: owner.organizationId,
+    });
+  });
+}
+
+/** Time for which the previous token is accepted, because other tabs may have sent requests with it. */
+const previousTokenMs = 30_000;
+
+/** Gives a session another token, which the browser gets; returns the token. */
+export async function renewSessionToken(tx: Transaction, id: string): Promise<string> {
+  const token = generateSessionToken(id);
+  await tx.execute(
+    `UPDATE user_session SET previous_hash = secret_hash, previous_until = $3, secret_hash = $2 WHERE id = $1`,
+    [id, sha256Hex(token), new Date(tx.now.getTime() + previousTokenMs)],
+    'renew_session_token',
+  );
+  return token;
 }
 
 function accountChangedError(): AppError {

@@ -61,7 +61,7 @@ export async function logInWithCode(
       return { refused: isStillValid ? wrongCodeError() : invalidTicketError() };
     }),
   );
-  return readOpenedSession(database, result);
+  return readOpenedSession(database, result, client);
 }
 
 /** Starts the setup for a user without a second factor whose organization requires one. */
@@ -93,7 +93,7 @@ export async function finishFactorEnrolment(
     return { recoveryCodes, session: await insertSession(tx, { user, client, secondFactor: 'code' }) };
   });
   if ('refused' in result) throw result.refused;
-  return { ...(await readOpenedSession(database, result.session)), recoveryCodes: result.recoveryCodes };
+  return { ...(await readOpenedSession(database, result.session, client)), recoveryCodes: result.recoveryCodes };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { BaseConfig, EnvInt, EnvList } from '@muster/platform';
+import { BaseConfig, EnvInt, EnvList, isLoopback } from '@muster/platform';
 
 /** Configuration of sign-in, for the app that serves it. */
 export class SignInConfig extends BaseConfig {
@@ -21,6 +21,13 @@ export class SignInConfig extends BaseConfig {
   })
   readonly resetLinkMs!: number;
 
+  @EnvInt('DEVICE_CODE_MS', {
+    description: 'Milliseconds for which the codes of a program that signs in from a browser are valid.',
+    default: 600_000,
+    min: 1000,
+  })
+  readonly deviceCodeMs!: number;
+
   @EnvInt('RATE_LIMIT_FAILED_LOGINS_PER_MINUTE', {
     description:
       'Maximum number of failed sign-ins per minute for one account or one address, over all replicas. Sign-ins ' +
@@ -41,6 +48,11 @@ export class SignInConfig extends BaseConfig {
         .map((word) => `DOMAIN_PROOF_DNS_SERVERS: ${word} is not an IP address with an optional port`),
   })
   readonly domainProofDnsServers!: string[];
+
+  /** Whether PUBLIC_APP_URL names a host that is not this machine. */
+  get hasPublicAddress(): boolean {
+    return this.publicAppUrl !== undefined && !isLoopback(new URL(this.publicAppUrl).hostname);
+  }
 }
 
 function isServerAddress(word: string): boolean {

@@ -44,14 +44,14 @@ export function requireScimClient(request: FastifyRequest): ScimClient {
   return client;
 }
 
-/** Returns the caller of a route that also accepts a signature; null if the request has only a signature. */
+/** Returns the caller of a route that also accepts a signature or a ticket; null if the request has only that. */
 export function getApiKeyCaller(request: FastifyRequest): Principal | null {
   return principals.get(request) ?? null;
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Options that the route declares with the `Endpoint` decorator. */
+    /** Rules and responses that the route declares with the `Endpoint` decorator. */
     endpoint?: EndpointOptions;
     /** The route belongs to no controller and checks access itself. */
     guardsItself?: boolean;
@@ -127,6 +127,7 @@ export class AccessGuard implements OnModuleInit {
     const { access, exempt } = endpoint;
     if (exempt) return;
     if (access === 'scim') return this.admitScimClient(request, reply, endpoint);
+    if (access === 'anyone') refuseKeyAtSignIn(request);
     const caller =
       access === 'anyone' || access === 'cron'
         ? null
@@ -140,12 +141,29 @@ export class AccessGuard implements OnModuleInit {
       return callWhenResolved(this.countForRateLimit(request, principal), (state) => {
         void reply.headers(buildRateHeaders(state));
         if (access === 'cron') requireCronSecret(request, this.cron?.cronSecret);
-        else if (access !== 'anyone') admitPrincipal(request, endpoint, { principal, now: this.clock.now() });
+        else if (access !== 'anyone') this.admitPrincipal(request, endpoint, principal);
         if (!principal && access !== 'cron') this.unverifiedBodies.limitBodiesOfSender(request);
         // A stream may stay open for long, so the access log records the read when the stream starts.
         if (isStreamedRoute(request)) this.recordReadAccess(request);
       });
     });
+  }
+
+  private admitPrincipal(
+    request: FastifyRequest,
+    { access, unsuspended, sensitive }: EndpointOptions,
+    principal: Principal | null,
+  ): void {
+    const { headers } = request;
+    // The signature covers the body, so the body is read first, up to its limit; but only if there is a signature.
+    const isSigned = headers[signatureHeader] !== undefined && headers['x-api-key'] === undefined;
+    if (!principal && typeof access === 'object' && ((isSigned && access.signed) || access.ticket)) return;
+    if (!principal) throw new AppError('unauthenticated', { detail: 'Sign in, or send a valid API key as x-api-key.' });
+    requireAccess(access, principal);
+    if (sensitive) requireRecentFactor(principal, { now: this.clock.now(), stepUpAfterMs: this.config.stepUpAfterMs });
+    if (unsuspended === true) requireUnsuspended(principal);
+    principals.set(request, principal);
+    request.context.organizationId = principal.organizationId;
   }
 
   private async admitScimClient(
@@ -184,21 +202,12 @@ export class AccessGuard implements OnModuleInit {
   }
 }
 
-function admitPrincipal(
-  request: FastifyRequest,
-  { access, unsuspended, sensitive }: EndpointOptions,
-  { principal, now }: { principal: Principal | null; now: Date },
-): void {
-  const { headers } = request;
-  // The signature covers the body, so the body is read first, up to its limit; but only if there is a signature.
-  const isSigned = headers[signatureHeader] !== undefined && headers['x-api-key'] === undefined;
-  if (!principal && isSigned && typeof access === 'object' && access.signed) return;
-  if (!principal) throw new AppError('unauthenticated', { detail: 'Sign in, or send a valid API key as x-api-key.' });
-  requireAccess(access, principal);
-  if (sensitive) requireRecentFactor(principal, now);
-  if (unsuspended === true) requireUnsuspended(principal);
-  principals.set(request, principal);
-  request.context.organizationId = principal.organizationId;
+/** Throws if a sign-in is requested with an API key: only people sign in. */
+function refuseKeyAtSignIn({ headers, routeOptions }: FastifyRequest): void {
+  if (headers['x-api-key'] === undefined || !routeOptions.url?.startsWith('/api/auth/')) return;
+  throw new AppError('permission_denied', {
+    detail: 'This operation signs a person in. Send the request without an API key.',
+  });
 }
 
 /** Whether the response bypasses the framework, which then does not notice its end. */

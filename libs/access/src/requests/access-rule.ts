@@ -1,4 +1,5 @@
 import { AppError, getLowestRole, hasPermission, type Permission, type Role } from '@muster/contracts';
+import type { BaseConfig } from '@muster/platform';
 import type { Principal } from '../principal';
 
 /**
@@ -18,6 +19,8 @@ export type AccessRule =
        * too.
        */
       signed?: true;
+      /** Instead of credentials, the body may have the ticket of a sign-in; the handler verifies it. */
+      ticket?: true;
     };
 
 /** In place of a permission: everybody who is signed in is admitted. */
@@ -35,6 +38,9 @@ export const scim: AccessRule = 'scim';
 export function allowSessions(permission: Permission | typeof signedIn): AccessRule {
   return { sessions: permission, keys: [] };
 }
+
+/** Admits everybody who is signed in, and those whose sign-in has issued a ticket. */
+export const signedInOrTicket: AccessRule = { sessions: signedIn, keys: [], ticket: true };
 
 /** Admits people with this permission, and API keys whose role has it. */
 export function allowSessionsAndKeys(permission: Permission | typeof signedIn): AccessRule {
@@ -101,16 +107,16 @@ export function requireUnsuspended({ organizationSuspended }: Pick<Principal, 'o
   });
 }
 
-const steppedUpMs = 15 * 60_000;
-
 /** Throws step_up_required if the user has a second factor and has not proved it recently. */
-export function requireRecentFactor(principal: Principal, now: Date): void {
+export function requireRecentFactor(
+  principal: Principal,
+  { now, stepUpAfterMs }: { now: Date } & Pick<BaseConfig, 'stepUpAfterMs'>,
+): void {
   if (principal.kind !== 'user' || principal.secondFactorAt === undefined) return;
-  if (principal.secondFactorAt && now.getTime() - principal.secondFactorAt.getTime() <= steppedUpMs) return;
+  if (principal.secondFactorAt && now.getTime() - principal.secondFactorAt.getTime() <= stepUpAfterMs) return;
   throw new AppError('step_up_required', {
     detail:
-      'This operation requires a second factor that you confirmed within the last 15 minutes. Confirm it again, ' +
-      'then repeat the request.',
+      'This operation requires a second factor that you confirmed recently. Confirm it again, then repeat the request.',
   });
 }
 

@@ -65,7 +65,7 @@ export interface EndpointOptions<Answer = unknown, Other = unknown> {
    * on a replica, so they must not write.
    */
   mayLag?: true;
-  /** A user with a second factor must have proved it within the last 15 minutes. */
+  /** A user with a second factor must have proved it recently (STEP_UP_AFTER_MS). */
   sensitive?: true;
   /**
    * Whether the route accepts an Idempotency-Key. The change and its response are stored in one transaction; the
@@ -76,6 +76,8 @@ export interface EndpointOptions<Answer = unknown, Other = unknown> {
   etag?: 'read' | 'change';
   /** The route has no access check, no rate limit and no timeout; for probes. */
   exempt?: boolean;
+  /** The route also accepts application/x-www-form-urlencoded, as OAuth requires; all fields are texts. */
+  formEncoded?: true;
   /** For a signed route: passes the raw bytes to the handler, which parses them after it has verified the signature. */
   unparsed?: boolean;
   /** Replaces a thrown error, on routes whose interface defines their own errors. */
@@ -116,6 +118,7 @@ export function Endpoint<Answer = void, Other = never>(
     csv,
     zip,
     reads,
+    formEncoded,
   } = options;
   return applyDecorators(
     HttpCode(status),
@@ -123,6 +126,7 @@ export function Endpoint<Answer = void, Other = never>(
     ApiExtension('x-access', describeAccessRule(access)),
     ApiExtension('x-permission', getNeededPermission(access)),
     ...(reads ? [ApiExtension('x-reads', reads)] : []),
+    ...(formEncoded ? [ApiExtension('x-form-encoded', true)] : []),
     ...(bodyLimit ? [ApiExtension('x-body-limit', bodyLimit)] : []),
     ...(access === 'anyone' ? [] : declareRouteSecurity(access)),
     ...(body ? [ApiBody({ type: body, required: true })] : []),
@@ -192,6 +196,7 @@ export function Endpoint<Answer = void, Other = never>(
       noTimeout: exempt === true || waits === true || stream !== undefined,
       unparsed: unparsed ?? false,
       form: form !== undefined,
+      formEncoded: formEncoded === true,
       bodyLimit,
       failsAs,
     }),
@@ -213,8 +218,9 @@ const statusText = { 200: 'Done', 201: 'Created', 202: 'Accepted', 204: 'Done, w
 function declareRouteSecurity(access: Exclude<AccessRule, 'anyone'>) {
   if (access === 'scim') return [ApiSecurity('scimToken')];
   if (access === 'cron') return [ApiSecurity('cronKey'), ApiSecurity('cronBearer')];
-  const { sessions, keys, signed } = access;
+  const { sessions, keys, signed, ticket } = access;
   return [
+    ...(ticket ? [ApiSecurity({})] : []),
     ...(signed ? [ApiSecurity('signature')] : []),
     ...(sessions ? [ApiSecurity('session')] : []),
     ...(keys.length ? [ApiSecurity('apiKey')] : []),

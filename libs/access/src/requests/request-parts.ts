@@ -1,12 +1,13 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { getAddressForRequest, type BaseConfig } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { SignInClient } from '../authentication/open-session';
 import type { Principal } from '../principal';
 import type { ScimClient } from '../scim/scim-tokens';
 import { getApiKeyCaller, requirePrincipal, requireScimClient } from './access-guard';
 import { MutationRequest } from './mutations';
 import { requireOwnNavigation, requireSameOrigin } from './same-origin';
-import { clearSessionCookie, readSsoCookie, setSessionCookie, setSsoCookie } from './session-cookie';
+import { clearSessionCookie, readSessionCookie, readSsoCookie, setSessionCookie, setSsoCookie } from './session-cookie';
 
 function getRequestAndReply(context: ExecutionContext): [FastifyRequest, FastifyReply] {
   const http = context.switchToHttp();
@@ -26,6 +27,17 @@ export class Browser {
 
   setSessionCookie(config: BaseConfig, token: string): void {
     setSessionCookie(this.reply, getAddressForRequest(this.request, config), token);
+  }
+
+  /** The client of a sign-in, with the session that the browser has. */
+  describeClient(config: BaseConfig, address: string): SignInClient {
+    const presentToken = readSessionCookie(this.request, getAddressForRequest(this.request, config));
+    return { address, userAgent: this.request.headers['user-agent'], presentToken };
+  }
+
+  /** Whether the client is a browser, which stores a new cookie. Only browsers send this header. */
+  get storesCookies(): boolean {
+    return this.request.headers['sec-fetch-site'] !== undefined;
   }
 
   clearSessionCookie(config: BaseConfig): void {
@@ -85,7 +97,7 @@ export const SetLocation = createParamDecorator((_: unknown, context) => {
   return (url: string) => void reply.header('location', url);
 });
 
-/** The caller of a route that also accepts a signature; null if the request has only a signature. */
+/** The caller of a route that also accepts a signature or a ticket; null if the request has only that. */
 export const CallerIfAny = createParamDecorator((_: unknown, context): Principal | null =>
   getApiKeyCaller(getRequestAndReply(context)[0]),
 );

@@ -11,6 +11,7 @@ import { revokeKeysOfUser } from '../api-keys/user-keys';
 import { audit, listChangedFields } from '../audit/audit';
 import { dropCachedPrincipals } from '../authentication/access-changes';
 import { deleteSignInAddresses } from '../authentication/sign-in-addresses';
+import { deleteLinks } from '../sso/links';
 import { endOtherSessionsOfUser, removeAllSecondFactors } from '../second-factor/second-factors';
 import { loadRole } from '../users/own-roles';
 import { insertUser, requireAnotherAdmin } from '../users/users';
@@ -100,6 +101,7 @@ export async function createScimUser(
   if (known) {
     await removeAllSecondFactors(tx, known);
     await deleteSignInAddresses(tx, known.id);
+    await deleteLinks(tx, known.id);
     await tx.execute('UPDATE app_user SET password_hash = $2 WHERE id = $1', [known.id, passwordHash]);
     await saveUserAttributes(tx, known, change, { deletedAt: null });
     await applyGroupRoles(tx, organizationId, [known.id]);

@@ -2,11 +2,12 @@ import { AppError, type RemoveTotpBody, type SecondFactorProof, type TotpEnrolme
 import type { Database, Transaction } from '@muster/database';
 import { audit } from '../audit/audit';
 import { dropCachedPrincipals } from '../authentication/access-changes';
+import { renewSessionToken } from '../authentication/open-session';
 import { type CodeParts, runCountedAttempt, wrongCodeError } from '../authentication/sign-in-with-ticket';
 import type { UserPrincipal } from '../principal';
 import { type OwnPasswordParts, requireOwnPassword } from '../users/own-password';
 import { type Proof, readSecondFactorProof, consumeSecondFactorProof } from './proofs';
-import { startTotp, confirmTotp, type FactorOwner, removeTotp } from './second-factors';
+import { startTotp, confirmTotp, type FactorOwner, type OwnSession, removeTotp } from './second-factors';
 
 /** Starts the setup of the caller's authenticator app. */
 export function startOwnTotp({ database, keyRing }: CodeParts, caller: UserPrincipal): Promise<TotpEnrolment> {
@@ -27,57 +28,64 @@ export function confirmOwnTotp(
 
 /** Removes the caller's authenticator app. Requires the password and a proof, as an open session is not enough. */
 export async function removeOwnTotp(
-  parts: CodeParts & OwnPasswordParts,
+  parts: CodeParts & OwnPasswordParts & Pick<OwnSession, 'hasPublicAddress'>,
   caller: UserPrincipal,
   { password, address, ...sent }: RemoveTotpBody & { address: string },
 ): Promise<void> {
   const proof = await readSecondFactorProof(parts, sent);
   await requireOwnPassword(parts, caller, { password, field: 'password', address });
   await runWithVerifiedProof(parts, caller, { ...proof, address }, async (tx) => {
-    await removeTotp(tx, toFactorOwner(caller), caller.sessionId);
+    const { sessionId } = caller;
+    await removeTotp(tx, toFactorOwner(caller), { sessionId, hasPublicAddress: parts.hasPublicAddress });
     audit(tx, caller, {
       action: 'second_factor.delete',
       target: { type: 'user', id: caller.id },
       organizationId: caller.homeOrganizationId,
     });
+    return {};
   });
 }
 
-/** Proves the caller's second factor again, for an action that an open session is not enough for. */
+/**
+ * Proves the caller's second factor again, for an action that an open session is not enough for. Returns the new token
+ * of the session with `renewsToken`, and null without it.
+ */
 export async function proveSecondFactorAgain(
   parts: CodeParts,
   caller: UserPrincipal,
-  { address, ...sent }: SecondFactorProof & { address: string },
-): Promise<void> {
+  { address, renewsToken, ...sent }: SecondFactorProof & { address: string; renewsToken: boolean },
+): Promise<string | null> {
   const proof = await readSecondFactorProof(parts, sent);
-  await runWithVerifiedProof(parts, caller, { ...proof, address }, async (tx) => {
+  const { token } = await runWithVerifiedProof(parts, caller, { ...proof, address }, async (tx) => {
     await tx.execute('UPDATE user_session SET second_factor_at = $2 WHERE id = $1', [caller.sessionId, tx.now]);
+    const newToken = renewsToken ? await renewSessionToken(tx, caller.sessionId) : null;
     await dropCachedPrincipals(tx);
     audit(tx, caller, {
       action: 'session.step_up',
       target: { type: 'session', id: caller.sessionId },
       organizationId: caller.homeOrganizationId,
     });
+    return { token: newToken };
   });
+  return token;
 }
 
 /**
  * Runs the action if the proof is right. Failures are limited as for a sign-in, so a signed-in user cannot guess more
  * often.
  */
-async function runWithVerifiedProof(
+async function runWithVerifiedProof<Done extends object>(
   parts: CodeParts,
   caller: UserPrincipal,
   { address, ...proof }: Proof & { address: string },
-  act: (tx: Transaction) => Promise<void>,
-): Promise<void> {
+  act: (tx: Transaction) => Promise<Done>,
+): Promise<Done> {
   const { database } = parts;
-  await runCountedAttempt(parts, { user: caller, address, knowsAddress: false }, () =>
+  return runCountedAttempt(parts, { user: caller, address, knowsAddress: false }, () =>
     runInHomeOrganization(database, caller, async (tx) => {
       if (!(await consumeSecondFactorProof(tx, parts, toFactorOwner(caller), proof)))
         return { refused: wrongOwnCodeError() };
-      await act(tx);
-      return {};
+      return act(tx);
     }),
   );
 }

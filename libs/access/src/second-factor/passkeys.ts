@@ -25,6 +25,7 @@ import {
   endOtherSessionsOfUser,
   type FactorOwner,
   lockAndReadTotpSetupTime,
+  type OwnSession,
 } from './second-factors';
 
 export type PasskeyRow = Pick<PasskeyEntity, 'id' | 'name' | 'createdAt' | 'lastUsedAt'>;
@@ -216,7 +217,11 @@ export function listPasskeys(
 }
 
 /** Removes a passkey, and ends sessions that it may have opened; see `endSessionsAfterRemoval`. */
-export async function removePasskey(tx: Transaction, caller: UserPrincipal, id: string): Promise<void> {
+export async function removePasskey(
+  tx: Transaction,
+  caller: UserPrincipal,
+  { id, hasPublicAddress }: { id: string } & Pick<OwnSession, 'hasPublicAddress'>,
+): Promise<void> {
   const owner = { id: caller.id, email: caller.email, organizationId: caller.homeOrganizationId };
   await lockAndReadTotpSetupTime(tx, owner.id);
   const [removed] = await tx.query<Pick<PasskeyEntity, 'name'>>(
@@ -224,7 +229,7 @@ export async function removePasskey(tx: Transaction, caller: UserPrincipal, id: 
     [id, owner.id],
   );
   if (!removed) throw notFoundError('passkey');
-  await endSessionsAfterRemoval(tx, owner, caller.sessionId);
+  await endSessionsAfterRemoval(tx, owner, { sessionId: caller.sessionId, hasPublicAddress });
   audit(tx, toUserActor(owner), {
     action: 'passkey.delete',
     target: { type: 'user', id: owner.id },

@@ -7,20 +7,21 @@ import { verifyAndUpdatePasskey } from './passkeys';
 import type { RelyingParty } from './relying-party';
 import { type FactorOwner, lockAndReadTotpSetupTime, consumeSecondFactorCode } from './second-factors';
 
-export type Proof = Omit<SecondFactorProof, 'passkey'> & { passkey?: PasskeyAnswer };
+export type Proof = Omit<SecondFactorProof, 'passkey' | 'response'> & { passkey?: PasskeyAnswer };
 
 /** Reads the proof of a request. Throws invalid_payload unless there is exactly one. Deletes a passkey's challenge. */
 export async function readSecondFactorProof(
   { database, clock }: { database: Database; clock: Clock },
-  { code, recoveryCode, passkey }: SecondFactorProof,
+  { code, recoveryCode, ...sent }: SecondFactorProof,
 ): Promise<Proof> {
-  if ([code, recoveryCode, passkey].filter((each) => each !== undefined).length !== 1) {
+  if ([code, recoveryCode, sent.passkey, sent.response].filter((each) => each !== undefined).length !== 1) {
     throw invalidFieldError(
       'code',
       'one of code, recoveryCode and passkey is required',
       'Send either a code, a recoveryCode or a passkey.',
     );
   }
+  const passkey = sent.passkey ?? sent.response;
   if (!passkey) return { code, recoveryCode };
   return {
     passkey: await consumePasskeyResponse(database, passkey, { field: 'passkey', userId: null, now: clock.now() }),

@@ -112,10 +112,17 @@ export async function consumeSecondFactorCode(
   return 'recoveryCode';
 }
 
+/** The session in which a user removes a factor. */
+export interface OwnSession {
+  sessionId: string;
+  /** Whether the service has a public address, where some users must have a second factor. */
+  hasPublicAddress: boolean;
+}
+
 /** Removes the authenticator app with its recovery codes; passkeys stay. */
-export async function removeTotp(tx: Transaction, owner: FactorOwner, keptSessionId: string): Promise<void> {
+export async function removeTotp(tx: Transaction, owner: FactorOwner, own: OwnSession): Promise<void> {
   await tx.execute('DELETE FROM second_factor WHERE user_id = $1', [owner.id]);
-  await endSessionsAfterRemoval(tx, owner, keptSessionId);
+  await endSessionsAfterRemoval(tx, owner, own);
 }
 
 /** Removes the authenticator app, its recovery codes and every passkey. */
@@ -126,14 +133,10 @@ export async function removeAllSecondFactors(tx: Transaction, owner: FactorOwner
 }
 
 /**
- * Ends the user's sessions, because the removed factor may have opened them. `keptSessionId` stays open, unless no
- * factor is left and the organization requires one.
+ * Ends the user's sessions, because the removed factor may have opened them. The user's own session stays open, unless
+ * no factor is left and the user must have one.
  */
-export async function endSessionsAfterRemoval(
-  tx: Transaction,
-  owner: FactorOwner,
-  keptSessionId?: string,
-): Promise<void> {
+export async function endSessionsAfterRemoval(tx: Transaction, owner: FactorOwner, own?: OwnSession): Promise<void> {
   const [left] = await tx.query<{ suffices: boolean }>(
     `UPDATE app_user u
      SET second_factor_since =
@@ -142,11 +145,12 @@ export async function endSessionsAfterRemoval(
             THEN u.second_factor_since END
      FROM organization_settings s
      WHERE u.id = $1 AND s.organization_id = u.organization_id
-     RETURNING u.second_factor_since IS NOT NULL OR NOT s.require_second_factor AS suffices`,
-    [owner.id],
+     RETURNING u.second_factor_since IS NOT NULL
+               OR NOT (s.require_second_factor OR u.must_enrol AND $2::boolean) AS suffices`,
+    [owner.id, own?.hasPublicAddress ?? false],
     'factors_left',
   );
-  await endOtherSessionsOfUser(tx, owner.id, left?.suffices ? keptSessionId : undefined);
+  await endOtherSessionsOfUser(tx, owner.id, left?.suffices ? own?.sessionId : undefined);
   await dropCachedPrincipals(tx);
 }
 

@@ -47,7 +47,7 @@ export async function logInWithPasskey(
   });
   if (!session) throw passkeyRefusedError();
   attempt.forgive();
-  return readOpenedSession(database, session);
+  return readOpenedSession(database, session, client);
 }
 
 async function findPasskeyHolder(

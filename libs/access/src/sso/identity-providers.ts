@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock, Outbound } from '@muster/platform';
+import { Clock, isLoopback, Outbound } from '@muster/platform';
 import type { Configuration, CustomFetch, ServerMetadata } from 'openid-client';
-import { isLoopback } from './loopback';
 import { ProviderKeys } from './provider-keys';
 import { SsoRefused, toSsoRefusal } from './sso-refused';
 import type { SsoProvider } from './sso-settings';
@@ -54,6 +53,8 @@ export class IdentityProviders {
         code_challenge: await openid.calculatePKCECodeChallenge(binding.codeVerifier),
         code_challenge_method: 'S256',
         login_hint: email,
+        ...(provider.requiredAcr.length > 0 ? { acr_values: provider.requiredAcr.join(' ') } : {}),
+        ...(provider.maxAgeSeconds === null ? {} : { max_age: String(provider.maxAgeSeconds) }),
       });
       return url.href;
     } catch (error) {
@@ -75,9 +76,11 @@ export class IdentityProviders {
         expectedNonce: binding.nonce,
         pkceCodeVerifier: binding.codeVerifier,
         idTokenExpected: true,
+        ...(provider.maxAgeSeconds === null ? {} : { maxAge: provider.maxAgeSeconds }),
       });
       const claims = tokens.claims()!;
       this.requireIssuedInPast(claims.iat);
+      requireStrength(claims, provider);
       const needed = ['email', 'email_verified', ...(provider.roleClaim ? [provider.roleClaim] : [])];
       if (needed.every((name) => name in claims) || !metadata.userinfo_endpoint) return claims;
       // Many providers return the email address and the groups only here.
@@ -189,6 +192,19 @@ export class IdentityProviders {
   private requireIssuedInPast(issuedAt: number): void {
     if (issuedAt * 1000 <= this.clock.now().getTime() + clockToleranceSeconds * 1000) return;
     throw new SsoRefused('the ID token was issued in the future');
+  }
+}
+
+/** Throws unless the user was authenticated as the organization requires. Only the signed token proves it. */
+function requireStrength(claims: Claims, { requiredAcr, requiredAmr }: SsoProvider): void {
+  const { acr, amr } = claims;
+  if (requiredAcr.length > 0 && !(typeof acr === 'string' && requiredAcr.includes(acr))) {
+    throw new SsoRefused('the ID token names no required authentication context in its acr');
+  }
+  const methods = Array.isArray(amr) ? (amr as unknown[]) : [];
+  const missing = requiredAmr.filter((method) => !methods.includes(method));
+  if (missing.length > 0) {
+    throw new SsoRefused(`the amr of the ID token lacks required authentication methods: ${missing.join(', ')}`);
   }
 }
 

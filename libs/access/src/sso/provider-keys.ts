@@ -51,7 +51,9 @@ export class ProviderKeys {
     this.readAt = this.clock.now().getTime();
   }
 
-  /** Returns the keys for openid-client, with a time that makes the library never read them by itself. */
+  /**
+   * Returns the keys in the form of openid-client. Their time is set so that the library never reads the keys itself.
+   */
   toLibraryCache(): ExportedJWKSCache {
     return { jwks: this.jwks, uat: Number.MAX_SAFE_INTEGER };
   }

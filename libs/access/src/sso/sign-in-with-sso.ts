@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AppError, type RoleHolder } from '@muster/contracts';
-import type { Database, Transaction, UserEntity } from '@muster/database';
+import type { Database, Transaction } from '@muster/database';
 import type { Attempts, Clock, RatePolicy } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import {
@@ -12,9 +12,10 @@ import {
 import type { Actor } from '../audit/audit';
 import type { Passwords } from '../authentication/passwords';
 import { listProvidableRoles } from '../users/provided-roles';
-import { insertUser, setReportedRole } from '../users/users';
+import { insertUser, setReportedEmail, setReportedRole } from '../users/users';
 import { getEmailDomain } from './domains';
 import type { IdentityProviders } from './identity-providers';
+import { type AccountUser, linkUser, lockLinkedUser, readSubject } from './links';
 import { consumeSsoSignIn, insertSsoSignIn } from './sign-ins';
 import { SsoRefused } from './sso-refused';
 import { chooseProvidedRole, readSsoProvider, type SsoProvider } from './sso-settings';
@@ -78,7 +79,7 @@ export async function finishSsoSignIn(
   const email = readVerifiedEmail(claims, provider.issuer);
   const session = await openSessionOfUser(parts, { provider, email, claims, client });
   attempt.forgive();
-  return readOpenedSession(database, session);
+  return readOpenedSession(database, session, client);
 }
 
 async function findOrganizationOfDomain(database: Database, domain: string): Promise<string | null> {
@@ -105,32 +106,40 @@ async function openSessionOfUser(
   { provider, email, claims, client }: SsoUser,
 ): Promise<{ id: string; token: string }> {
   const { organizationId } = provider;
+  const subject = readSubject(claims);
   // An account without a known password has the hash of a random one, so a sign-in with a password takes the same time.
   const hashPassword = () => passwords.hashNewPassword(randomBytes(32).toString('base64url'), { email });
-  const passwordHash = (await hasAccount(database, provider, email)) ? null : await hashPassword();
+  const passwordHash = (await hasAccountInOrganization(database, provider, email)) ? null : await hashPassword();
   try {
     return await database.transaction({ organizationId }, async (tx) => {
       await requireEmailInOwnDomain(tx, provider, email);
       const provided = chooseProvidedRole(claims, provider, await listProvidableRoles(tx, organizationId));
       const actor = { kind: 'system', id: 'single sign-on', organizationId } as const;
+      const linked = await lockLinkedUser(tx, provider, subject);
       const user =
+        linked ??
         (await lockUserByEmail(tx, provider, email)) ??
         (await createSsoUser(tx, actor, { email, role: provided, passwordHash }));
       requireAdmittedUser(user);
+      if (!linked) await linkUser(tx, provider, { subject, userId: user.id });
+      if (user.email !== email) await setReportedEmail(tx, user, email, actor);
       if (provided && provided.role !== user.role) await setReportedRole(tx, user, provided, actor);
-      return insertSession(tx, { user, client, via: 'sso' });
+      return insertSession(tx, { user: { ...user, email }, client, via: 'sso' });
     });
   } catch (error) {
-    // The address has an account in another organization, over which this provider has no power.
+    // Another account has the address: one of another organization, over which this provider has no power, or one that
+    // the subject is not linked to.
     if (error instanceof AppError && error.code === 'conflict')
-      throw new SsoRefused('the account is of another organization');
+      throw new SsoRefused('the address belongs to another account');
     throw error;
   }
 }
 
-type AccountUser = Pick<UserEntity, 'id' | 'organizationId' | 'email' | 'role' | 'disabled'>;
-
-async function hasAccount(database: Database, { organizationId }: SsoProvider, email: string): Promise<boolean> {
+async function hasAccountInOrganization(
+  database: Database,
+  { organizationId }: SsoProvider,
+  email: string,
+): Promise<boolean> {
   const rows = await database.query(
     { organizationId },
     'SELECT id FROM app_user WHERE organization_id = $1 AND email = $2',

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError, hasPermissionsOf, invalidFieldError, type PutSsoBody, type RoleHolder } from '@muster/contracts';
 import type { Database, OrganizationSsoEntity, Transaction } from '@muster/database';
-import { Round, type SweepCounts } from '@muster/platform';
+import { isLoopback, Round, type SweepCounts } from '@muster/platform';
 import { type KeyRing, openEnvelope, sealValue } from '@muster/vault';
 import { audit, listChangedFields } from '../audit/audit';
 import type { Principal } from '../principal';
@@ -9,18 +9,26 @@ import { applyGroupRoles } from '../scim/group-roles';
 import { chooseHighestRole, listProvidableRoles } from '../users/provided-roles';
 import { rewrapOrganizationRows } from '../vault/rewrap-organization-rows';
 import { claimDomains, normalizeDomains } from './domains';
-import { isLoopback } from './loopback';
 
 /** The provider of an organization as admins see it, without the client secret. */
 export type SsoSettings = Pick<
   OrganizationSsoEntity,
-  'issuer' | 'clientId' | 'domains' | 'roleClaim' | 'roleMap' | 'enforced'
+  | 'issuer'
+  | 'clientId'
+  | 'domains'
+  | 'roleClaim'
+  | 'roleMap'
+  | 'enforced'
+  | 'requiredAcr'
+  | 'requiredAmr'
+  | 'maxAgeSeconds'
 >;
 
 /** The provider of an organization with the opened client secret. */
 export type SsoProvider = SsoSettings & { organizationId: string; clientSecret: string };
 
-const columns = 'issuer, client_id, domains, role_claim, role_map, enforced';
+const columns =
+  'issuer, client_id, domains, role_claim, role_map, enforced, required_acr, required_amr, max_age_seconds';
 
 /** Returns the settings; throws not_found if the organization has no provider. */
 export async function readSsoSettings(database: Database, organizationId: string): Promise<SsoSettings> {
@@ -74,16 +82,19 @@ export async function putSsoSettings(
     : requireSameProvider(before, settings);
   await tx.execute(
     `INSERT INTO organization_sso
-       (organization_id, issuer, client_id, master_key_id, wrapped_key, sealed, domains, role_claim, role_map, enforced)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, $10)
+       (organization_id, issuer, client_id, master_key_id, wrapped_key, sealed, domains, role_claim, role_map, enforced,
+        required_acr, required_amr, max_age_seconds)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, $10, $11, $12, $13)
      ON CONFLICT (organization_id) DO UPDATE
      SET issuer = excluded.issuer, client_id = excluded.client_id, master_key_id = excluded.master_key_id,
          wrapped_key = excluded.wrapped_key, sealed = excluded.sealed, domains = excluded.domains,
-         role_claim = excluded.role_claim, role_map = excluded.role_map, enforced = excluded.enforced`,
+         role_claim = excluded.role_claim, role_map = excluded.role_map, enforced = excluded.enforced, required_acr = excluded.required_acr,
+         required_amr = excluded.required_amr, max_age_seconds = excluded.max_age_seconds`,
     [
       ...[organizationId, settings.issuer, settings.clientId],
       ...[envelope.masterKeyId, envelope.wrappedKey, envelope.sealed, settings.domains, settings.roleClaim],
       ...[settings.roleMap && JSON.stringify(settings.roleMap), settings.enforced],
+      ...[settings.requiredAcr, settings.requiredAmr, settings.maxAgeSeconds],
     ],
   );
   audit(tx, caller, {
@@ -129,7 +140,8 @@ export function rewrapSsoSecrets(
   });
 }
 
-function checkSsoSettings({ issuer, clientId, domains, roleClaim, roleMap, enforced }: PutSsoBody): SsoSettings {
+function checkSsoSettings(body: PutSsoBody): SsoSettings {
+  const { issuer, clientId, domains, roleClaim, roleMap, enforced } = body;
   checkIssuerUrl(issuer);
   if (roleMap && !roleClaim) {
     throw invalidFieldError('roleClaim', 'roleClaim is required with roleMap', 'A role map needs a role claim.');
@@ -137,6 +149,8 @@ function checkSsoSettings({ issuer, clientId, domains, roleClaim, roleMap, enfor
   return {
     ...{ issuer, clientId, domains: normalizeDomains(domains), enforced },
     ...{ roleClaim: roleClaim ?? null, roleMap: roleMap ?? null },
+    ...{ requiredAcr: body.requiredAcr ?? [], requiredAmr: body.requiredAmr ?? [] },
+    maxAgeSeconds: body.maxAgeSeconds ?? null,
   };
 }
 

@@ -21,6 +21,7 @@ import { deleteSignInAddresses } from '../authentication/sign-in-addresses';
 import { endOtherSessionsOfUser, removeAllSecondFactors } from '../second-factor/second-factors';
 import type { Actor } from '../audit/audit';
 import type { Principal } from '../principal';
+import { deleteLinks } from '../sso/links';
 import { loadGrantableRole, loadRole } from './own-roles';
 
 export function listUsers(
@@ -62,19 +63,15 @@ export async function createUser(tx: Transaction, caller: Principal, input: NewU
 export async function insertUser(
   tx: Transaction,
   actor: Actor | Principal,
-  input: NewUser & { organizationId: string },
+  input: NewUser & { organizationId: string; mustEnrol?: true },
 ): Promise<UserEntity> {
-  const { organizationId, role, passwordHash } = input;
+  const { organizationId, role, passwordHash, mustEnrol = false } = input;
   const email = input.email.toLowerCase();
   const id = newId();
   try {
-    await tx.manager.insert(UserEntity, { id, organizationId, email, role, passwordHash });
+    await tx.manager.insert(UserEntity, { id, organizationId, email, role, passwordHash, mustEnrol });
   } catch (error) {
-    if (getViolatedConstraint(error) !== 'app_user_email_key') throw error;
-    throw new AppError('conflict', {
-      detail: 'An account with this email address already exists. Use another address.',
-      errors: [{ field: 'email', message: 'email is taken' }],
-    });
+    throw toEmailError(error);
   }
   audit(tx, actor, {
     action: 'user.create',
@@ -112,6 +109,8 @@ export async function updateUser(
     await endOtherSessionsOfUser(tx, id);
     await revokeKeysOfUser(tx, user);
   }
+  // An admin who enables an account vouches for the person who has its address now.
+  if (user.disabled && !disabled) await deleteLinks(tx, id);
   if (granted) await downgradeKeysOfUsers(tx, user.organizationId, [id], granted);
   if (change.passwordHash) await deleteSignInAddresses(tx, id);
   await dropCachedPrincipals(tx);
@@ -170,6 +169,34 @@ export async function setReportedRole(
   await downgradeKeysOfUsers(tx, organizationId, [id], holder);
   await dropCachedPrincipals(tx);
   audit(tx, actor, { action: 'user.update', target: { type: 'user', id }, changes: { role: [user.role, role] } });
+}
+
+/**
+ * Sets the address that the identity provider reports for a locked user. Throws conflict if another account has it.
+ */
+export async function setReportedEmail(
+  tx: Transaction,
+  { id, email: before }: Pick<UserEntity, 'id' | 'email'>,
+  email: string,
+  actor: Actor,
+): Promise<void> {
+  try {
+    await tx.execute('UPDATE app_user SET email = $2 WHERE id = $1', [id, email]);
+  } catch (error) {
+    throw toEmailError(error);
+  }
+  // A mailed link belongs to the address that it was sent to.
+  await tx.execute('DELETE FROM account_link WHERE user_id = $1', [id]);
+  await dropCachedPrincipals(tx);
+  audit(tx, actor, { action: 'user.update', target: { type: 'user', id }, changes: { email: [before, email] } });
+}
+
+function toEmailError(error: unknown): unknown {
+  if (getViolatedConstraint(error) !== 'app_user_email_key') return error;
+  return new AppError('conflict', {
+    detail: 'An account with this email address already exists. Use another address.',
+    errors: [{ field: 'email', message: 'email is taken' }],
+  });
 }
 
 /** Removes all second factors of a user who has lost them. Callers remove their own ones with a proof instead. */

@@ -11,7 +11,6 @@ export interface Hidden {
   deep<T>(value: T): T;
 }
 
-const mark = '[secret]';
 const credentials = /\bms[kes]_[A-Za-z0-9_-]{16,}/g;
 
 /**
@@ -29,7 +28,8 @@ export async function loadSecretRedactor(
   return createSecretRedactor([...values, ...signing]);
 }
 
-export function createSecretRedactor(secrets: readonly string[]): Hidden {
+/** `mark` takes the place of each secret. */
+export function createSecretRedactor(secrets: readonly string[], mark = '[secret]'): Hidden {
   const forms = [...new Set(secrets.flatMap(listSecretForms))]
     .filter((form) => form.length >= shortestSecret)
     .sort((a, b) => b.length - a.length);

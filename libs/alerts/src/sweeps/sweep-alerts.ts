@@ -20,8 +20,8 @@ interface Candidate {
 }
 
 /**
- * Opens the alerts of the rules that follow from a state, and resolves the open alerts whose cause has ended, whose
- * rule is off or whose subject was deleted.
+ * Opens the alerts of rules that evaluate a state, such as that of a machine, and resolves the open alerts whose cause
+ * has ended, whose rule is off or whose subject was deleted.
  */
 export async function sweepAlerts(database: Database, round: Round): Promise<Record<'opened' | 'resolved', number>> {
   const rules = await database.query<{ rule: AlertRuleName }>(

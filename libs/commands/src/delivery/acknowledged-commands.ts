@@ -13,8 +13,8 @@ const reportAfterMs = 100;
  */
 export class AcknowledgedCommands {
   private readonly logger = new Logger('AcknowledgedCommands');
-  /** Ids of the acknowledged commands of runs that have not reported yet, by job id. */
-  private readonly waiting = new Map<string, string>();
+  /** The acknowledged commands of runs that have not reported yet, by job id, in the order of their acknowledgement. */
+  private readonly waiting = new Map<string, { id: string; acknowledgedAt: number }>();
   private timer?: NodeJS.Timeout;
   private stopListening?: () => void;
 
@@ -26,20 +26,33 @@ export class AcknowledgedCommands {
   async recordAcknowledged({ id, jobId, kind }: CommandRow): Promise<void> {
     if (kind !== 'run' || !jobId) return this.writeAcknowledged([id]);
     this.stopListening ??= this.pubSub.subscribe('job', (reported) => this.waiting.delete(reported));
-    this.waiting.set(jobId, id);
-    this.timer ??= setTimeout(() => void this.writeWaitingIds(), reportAfterMs);
+    this.waiting.delete(jobId);
+    this.waiting.set(jobId, { id, acknowledgedAt: performance.now() });
+    this.timer ??= setTimeout(() => void this.writeDue(), reportAfterMs);
   }
 
   async flushAndStop(): Promise<void> {
     this.stopListening?.();
     clearTimeout(this.timer);
-    await this.writeWaitingIds();
+    await this.writeWaiting(Infinity);
   }
 
-  private async writeWaitingIds(): Promise<void> {
-    delete this.timer;
-    const ids = [...this.waiting.values()];
-    this.waiting.clear();
+  /** Writes the acknowledgements of runs that had enough time to report, and waits for the others. */
+  private async writeDue(): Promise<void> {
+    const now = performance.now();
+    const written = this.writeWaiting(now - reportAfterMs);
+    const [next] = this.waiting.values();
+    this.timer = next && setTimeout(() => void this.writeDue(), Math.ceil(next.acknowledgedAt + reportAfterMs - now));
+    await written;
+  }
+
+  private async writeWaiting(acknowledgedBefore: number): Promise<void> {
+    const ids: string[] = [];
+    for (const [jobId, { id, acknowledgedAt }] of this.waiting) {
+      if (acknowledgedAt > acknowledgedBefore) break;
+      this.waiting.delete(jobId);
+      ids.push(id);
+    }
     await this.writeAcknowledged(ids).catch((error: Error) => {
       this.logger.warn(`could not record that commands were accepted; they are pushed again: ${error.message}`);
     });

@@ -99,8 +99,12 @@ describe('the sweeps of agents, commands and orders', () => {
       const [command] = await insertCommands(1, { deadline: '1 hour' });
       await query('UPDATE agent_command SET agent_id = $2, kind = $3 WHERE id = $1', [command, id, kind]);
       await delivery.deliverCommand(command!);
-      const [row] = await query<{ pushError: string }>('SELECT push_error FROM agent_command WHERE id = $1', [command]);
-      return row!.pushError;
+      // The delivery loop of the app may have leased the command first, and then stores the result a moment later.
+      return waitFor('the result of the push', async () => {
+        const sql = 'SELECT push_error FROM agent_command WHERE id = $1';
+        const [row] = await query<{ pushError: string | null }>(sql, [command]);
+        return row!.pushError;
+      });
     };
     expect(await push('offline', 'repair')).not.toBe('the agent is offline');
     expect(await push('offline', 'snippet')).toBe('the agent is offline');

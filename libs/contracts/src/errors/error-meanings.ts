@@ -94,7 +94,7 @@ export const errorMeanings: Record<ErrorCode, string> = {
   stage_transition_not_allowed:
     'The version cannot move from its stage to this one. `detail` lists the stages to which it can move.',
   step_up_required:
-    'The change requires a second factor that was confirmed within the last 15 minutes. Confirm it with POST ' +
+    'The change requires a second factor that was confirmed recently, by default within the last 15 minutes. Confirm it with POST ' +
     '/api/auth/step-up, then repeat the request.',
   unauthenticated: 'The request has no valid credentials. Send an API key, or sign in again.',
   unsupported_media_type:

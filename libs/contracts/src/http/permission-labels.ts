@@ -9,7 +9,7 @@ type OwnRolePermission = Exclude<Permission, 'platform.admin' | 'work.report'>;
 export const permissionLabels: Record<OwnRolePermission, { group: string; label: string }> = {
   'runs.read': { group: 'Runs', label: 'See runs with their steps, logs, results, files and questions' },
   'runs.write': { group: 'Runs', label: 'Start, cancel and delete runs, and answer their questions' },
-  'runs.screens': { group: 'Runs', label: 'Upload and analyze recordings of screens' },
+  'runs.screens': { group: 'Runs', label: 'Watch the browsers of runs, see sealed values, and analyze recordings' },
   'workflows.read': { group: 'Workflows', label: 'See workflows, their scripts and functions' },
   'workflows.write': { group: 'Workflows', label: 'Change workflows and functions' },
   'packs.read': { group: 'Workflows', label: 'See workflow packs and their installations' },

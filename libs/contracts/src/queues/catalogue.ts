@@ -70,26 +70,29 @@ export const queueCatalogue = {
       probe,
       /** Message with an agent's id: the dispatcher checks whether the agent can start its next job. */
       'dispatch-agent': { payload: AgentPayload, ...quick, settles: true },
-      /** A job that names no agent may be able to start on an idle agent. */
+      /** Enqueued when a job that names no agent may be able to start on an idle agent. */
       'place-job': { payload: JobPayloadIds, ...quick },
-      /** Jobs of an organization that name no agent may be able to start: a batch was launched, or a key came free. */
+      /**
+       * Enqueued when jobs of an organization that name no agent may be able to start: a batch was launched, or a key
+       * came free.
+       */
       'place-jobs': { payload: OrganizationPayload, ...quick },
-      /** A command waits for its agent. */
+      /** Enqueued when a command waits to be delivered to its agent. */
       'deliver-command': { payload: CommandPayload, ...quick },
-      /** A command that a job waits for has a result. */
+      /** Enqueued when a command that a job waits for has a result. */
       'command-finished': { payload: CommandPayload, ...quick },
-      /** A machine must be started. */
+      /** Enqueued when a machine must be started. */
       'wake-agent': { payload: WakePayload, ...quick },
       'recover-agent': { payload: AgentPayload, ...quick },
-      /** A machine must be stopped, rebooted or terminated, depending on the agent's status. */
+      /** Enqueued when a machine must be stopped, rebooted or terminated, depending on the agent's status. */
       'control-agent': { payload: AgentPayload, ...quick, timeoutMs: 120_000 },
-      /** A machine is off: jobs that were being stopped on it are cancelled. */
+      /** Enqueued when a machine is off, so that jobs that were being stopped on it are cancelled. */
       'agent-stopped': { payload: AgentPayload, ...quick },
-      /** The cost of a run with a budget increased. */
+      /** Enqueued when the cost of a run that has a budget has increased. */
       'check-budget': { payload: JobPayloadIds, ...quick },
-      /** A video analysis can take its next step towards a workflow. */
+      /** Enqueued when a video analysis can take its next step towards a workflow. */
       'analyze-video': { payload: AnalysisPayload, ...quick, timeoutMs: 600_000 },
-      /** A batch was cancelled: its open jobs must be ended. */
+      /** Enqueued when a batch was cancelled, so that its open jobs are ended. */
       'cancel-batch': { payload: BatchPayload, ...quick, timeoutMs: 300_000 },
     },
   },
@@ -101,7 +104,10 @@ export const queueCatalogue = {
     concurrency: 100,
     jobs: {
       probe,
-      /** A session may be able to continue: a command ended, a person answered, or the model can be called. */
+      /**
+       * Enqueued when an autopilot session may be able to continue: a command ended, a person answered, or the model
+       * can be called.
+       */
       'advance-session': { payload: SessionPayload, ...quick, timeoutMs: 900_000, settles: true },
     },
   },
@@ -120,11 +126,11 @@ export const queueCatalogue = {
     jobs: {
       probe,
       'job-finished': { payload: JobPayloadIds, ...quick, settles: true },
-      /** A job was deleted: its objects must be removed from the object store. */
+      /** Enqueued when a job was deleted, so that its objects are removed from the object store. */
       'remove-objects': { payload: JobPayloadIds, ...quick, timeoutMs: 300_000 },
-      /** A pilot batch was reported: its session must be summarized again. */
+      /** Enqueued when a pilot batch was reported, so that its session is summarized again. */
       'batch-ingested': { payload: PilotBatchPayload, ...quick },
-      /** Costs of runs must be recomputed. A message that runs out of time enqueues the next one. */
+      /** Enqueued when costs of runs must be recomputed. A message that runs out of time enqueues the next one. */
       'recompute-costs': { payload: RecomputePayload, ...quick, timeoutMs: 120_000 },
     },
   },
@@ -134,7 +140,7 @@ export const queueCatalogue = {
     concurrency: 5,
     jobs: {
       probe,
-      /** A work item was created or may have changed. */
+      /** Enqueued when the work item of a feedback report was created or may have changed. */
       'sync-work-item': { payload: SubmissionPayload, ...quick, timeoutMs: 300_000 },
     },
   },
@@ -145,11 +151,11 @@ export const queueCatalogue = {
     concurrency: 20,
     jobs: {
       probe,
-      /** Events were recorded: the organization's pending events become deliveries. */
+      /** Enqueued when events were recorded, so that the organization's pending events become deliveries. */
       'fan-out': { payload: OrganizationPayload, ...quick, timeoutMs: 60_000 },
-      /** An immediate delivery to an endpoint was requested: a test or a redelivery. */
+      /** Enqueued when an immediate delivery to a webhook endpoint was requested: a test or a redelivery. */
       'send-due': { payload: EndpointPayload, ...quick },
-      /** A person needs the mail with a link to set a password. */
+      /** Enqueued when a person needs the mail with a link to set a password. */
       'send-account-mail': { payload: LinkPayload, ...quick, timeoutMs: 60_000 },
     },
   },

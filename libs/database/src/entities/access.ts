@@ -30,6 +30,11 @@ export class UserEntity {
   @Column('timestamptz', { nullable: true }) secondFactorSince!: Date | null;
   /** Whether this admin may sign in with a password although single sign-on is enforced; one admin at most. */
   @Column('boolean', { default: false }) breakGlass!: boolean;
+  /**
+   * Whether the user must set up a second factor if the service has a public address, even if the organization requires
+   * none. True for the super_admin of the configuration, unless an earlier version created it.
+   */
+  @Column('boolean', { default: false }) mustEnrol!: boolean;
 }
 
 @Entity('user_session')
@@ -57,6 +62,9 @@ export class SessionEntity {
   @Column('text', { nullable: true }) browser!: string | null;
   /** Time when the second factor was last verified in this session; null if never. */
   @Column('timestamptz', { nullable: true }) secondFactorAt!: Date | null;
+  /** SHA-256 of the token before the present one, which is still accepted until `previousUntil`. */
+  @Column('text', { nullable: true }) previousHash!: string | null;
+  @Column('timestamptz', { nullable: true }) previousUntil!: Date | null;
 }
 
 /** Sealed secret of a user's one-time codes. It is in effect once the user has confirmed it with a code. */

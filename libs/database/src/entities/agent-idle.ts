@@ -1,15 +1,15 @@
 import type { IdleStopPolicy, MicroUsd } from '@muster/contracts';
-import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import { AgentEntity } from './agent';
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { AgentForeignKey } from './agent';
 
 /** A period in which an agent had no run: from the end of a run until the next one was queued. */
 @Entity('agent_idle')
 @Check('agent_idle_policy_check', "policy IN ('fixed', 'adaptive')")
 @Index('agent_idle_open_key', ['agentId'], { unique: true, where: 'ended_at IS NULL' })
 @Index('agent_idle_saved_idx', ['organizationId', 'endedAt'])
+@AgentForeignKey('agent_idle_agent_fk')
 export class AgentIdleEntity {
   @PrimaryColumn('uuid')
-  @ForeignKey(() => AgentEntity, { name: 'agent_idle_agent_fk', onDelete: 'CASCADE' })
   agentId!: string;
   @PrimaryColumn('timestamptz')
   beganAt!: Date;

@@ -1,7 +1,7 @@
 import type { AgentStatus, CommandKind, LifecycleSource, StoredVariables } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import { AgentEntity } from './agent';
-import { JobEntity } from './job';
+import { AgentEntity, AgentForeignKey } from './agent';
+import { JobForeignKey } from './job';
 import { OrganizationEntity } from './organization';
 
 @Entity('agent_wake')
@@ -9,13 +9,13 @@ import { OrganizationEntity } from './organization';
 @Index('agent_wake_open_key', ['agentId'], { unique: true, where: "state = 'open'" })
 @Index('agent_wake_agent_idx', ['agentId', 'requestedAt'])
 @Index('agent_wake_due_idx', ['nextTryAt'], { where: "state = 'open'" })
+@AgentForeignKey('agent_wake_agent_fk')
 export class AgentWakeEntity {
   @PrimaryColumn('uuid')
   id!: string;
   @Column('uuid')
   organizationId!: string;
   @Column('uuid')
-  @ForeignKey(() => AgentEntity, { name: 'agent_wake_agent_fk', onDelete: 'CASCADE' })
   agentId!: string;
   @Column('text', { default: 'open' })
   state!: 'open' | 'ready' | 'timeout' | 'failed' | 'cancelled';
@@ -92,16 +92,16 @@ export class AgentFunctionEntity {
 @Index('agent_command_open_idx', ['agentId', 'id'], { where: "status = 'pending'" })
 @Index('agent_command_push_idx', ['nextPushAt'], { where: 'next_push_at IS NOT NULL' })
 @Index('agent_command_overdue_idx', ['deadline'], { where: "status = 'pending' AND kind <> 'run'" })
+@AgentForeignKey('agent_command_agent_fk')
+@JobForeignKey('agent_command_job_fk')
 export class AgentCommandEntity {
   @PrimaryColumn('uuid')
   id!: string;
   @Column('uuid')
   organizationId!: string;
   @Column('uuid')
-  @ForeignKey(() => AgentEntity, { name: 'agent_command_agent_fk', onDelete: 'CASCADE' })
   agentId!: string;
   @Column('uuid', { nullable: true })
-  @ForeignKey(() => JobEntity, { name: 'agent_command_job_fk', onDelete: 'CASCADE' })
   jobId!: string | null;
   @Column('text')
   kind!: CommandKind;

@@ -6,12 +6,16 @@ import { OrganizationEntity } from './organization';
  * The record of a worker machine. No index contains a column that heartbeats and runs change (such as lastSeen,
  * lastActivityAt and currentJobId), so that Postgres updates the row in place.
  */
+/** The rows of a class with this key refer only to agents of their own organization. */
+export const AgentForeignKey = (name: string) =>
+  ForeignKey(() => AgentEntity, ['organizationId', 'agentId'], ['organizationId', 'id'], { name, onDelete: 'CASCADE' });
+
 @Entity('agent')
 @Check(
   'agent_status_check',
   "status IN ('online', 'offline', 'stopped', 'starting', 'stopping', 'rebooting', 'draining', 'terminated')",
 )
-@Index('agent_organization_idx', ['organizationId', 'id'])
+@Index('agent_organization_key', ['organizationId', 'id'], { unique: true })
 @Index('agent_name_key', ['organizationId', 'name'], { unique: true, where: "status <> 'terminated'" })
 @Index('agent_on_idx', ['id'], { where: "status IN ('online', 'draining')" })
 @Index('agent_stoppable_idx', ['organizationId', 'id'], {

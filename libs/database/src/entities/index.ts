@@ -84,7 +84,7 @@ import { RecordingEntity } from './recording';
 import { RunCostChangeEntity, RunCostDayEntity, RunCostMonthEntity, RunCostStateEntity } from './run-cost-rollup';
 import { ScheduleEntity, ScheduleRunEntity } from './schedule';
 import { ScimGroupEntity, ScimGroupMemberEntity, ScimTokenEntity, ScimUserEntity } from './scim';
-import { OrganizationDomainEntity, OrganizationSsoEntity, SsoSignInEntity } from './sso';
+import { OrganizationDomainEntity, OrganizationSsoEntity, SsoLinkEntity, SsoSignInEntity } from './sso';
 import { TimelineEntryEntity, TimelineHeadEntity } from './timeline';
 import {
   LimitNoticeEntity,
@@ -210,6 +210,7 @@ export const entities = [
   SessionTimelineEntity,
   SignInAddressEntity,
   SignInTicketEntity,
+  SsoLinkEntity,
   SsoSignInEntity,
   ScimTokenEntity,
   ScimUserEntity,

@@ -13,14 +13,18 @@ import type {
   WaitingReason,
 } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import { AgentEntity } from './agent';
+import { AgentForeignKey } from './agent';
 import { WorkflowEntity } from './workflow';
+
+/** The rows of a class with this key refer only to jobs of their own organization. */
+export const JobForeignKey = (name: string) =>
+  ForeignKey(() => JobEntity, ['organizationId', 'jobId'], ['organizationId', 'id'], { name, onDelete: 'CASCADE' });
 
 @Entity('job')
 @Check('job_status_check', "status IN ('queued', 'running', 'completed', 'failed', 'cancelled')")
 @Check('job_priority_check', 'priority BETWEEN 0 AND 10')
 @Check('job_retry_backoff_check', "retry_backoff IN ('fixed', 'exponential')")
-@Index('job_organization_idx', ['organizationId', 'id'])
+@Index('job_organization_key', ['organizationId', 'id'], { unique: true })
 @Index('job_agent_idx', ['agentId', 'id'])
 @Index('job_agent_started_idx', ['agentId', 'startedAt', 'id'], { where: 'started_at IS NOT NULL' })
 @Index('job_status_idx', ['organizationId', 'status', 'id'], { where: "status <> 'completed'" })
@@ -44,19 +48,22 @@ import { WorkflowEntity } from './workflow';
 @Index('job_installation_queued_idx', ['workflowPackInstallationId', 'id'], {
   where: "status = 'queued' AND workflow_pack_installation_id IS NOT NULL",
 })
+@ForeignKey(() => WorkflowEntity, ['organizationId', 'workflowId'], ['organizationId', 'id'], {
+  name: 'job_workflow_fk',
+  onDelete: 'CASCADE',
+})
+@AgentForeignKey('job_agent_fk')
 export class JobEntity {
   @PrimaryColumn('uuid')
   id!: string;
   @Column('uuid')
   organizationId!: string;
   @Column('uuid')
-  @ForeignKey(() => WorkflowEntity, { name: 'job_workflow_fk', onDelete: 'CASCADE' })
   workflowId!: string;
   @Column('integer')
   workflowRevision!: number;
   /** Agent of the job; null until the dispatcher has chosen one. */
   @Column('uuid', { nullable: true })
-  @ForeignKey(() => AgentEntity, { name: 'job_agent_fk', onDelete: 'CASCADE' })
   agentId!: string | null;
   /** Labels that the agent must have; null if the job names its agent. */
   @Column('text', { array: true, nullable: true })
@@ -195,9 +202,9 @@ export type PlacedJob = Omit<JobEntity, 'agentId'> & { agentId: string };
 
 @Entity('job_step')
 @Check('job_step_status_check', "status IN ('pending', 'running', 'passed', 'failed', 'skipped')")
+@JobForeignKey('job_step_job_fk')
 export class JobStepEntity {
   @PrimaryColumn('uuid')
-  @ForeignKey(() => JobEntity, { name: 'job_step_job_fk', onDelete: 'CASCADE' })
   jobId!: string;
   @PrimaryColumn('integer')
   stepOrder!: number;
@@ -224,9 +231,9 @@ export class JobStepEntity {
 }
 
 @Entity('ai_usage')
+@JobForeignKey('ai_usage_job_fk')
 export class AiUsageEntity {
   @PrimaryColumn('uuid')
-  @ForeignKey(() => JobEntity, { name: 'ai_usage_job_fk', onDelete: 'CASCADE' })
   jobId!: string;
   @PrimaryColumn('integer')
   stepOrder!: number;
@@ -250,9 +257,9 @@ export class AiUsageEntity {
 
 @Entity('claim_outcome')
 @Check('claim_outcome_outcome_check', "outcome IN ('eob_uploaded', 'no_eob_found', 'failed')")
+@JobForeignKey('claim_outcome_job_fk')
 export class ClaimOutcomeEntity {
   @PrimaryColumn('uuid')
-  @ForeignKey(() => JobEntity, { name: 'claim_outcome_job_fk', onDelete: 'CASCADE' })
   jobId!: string;
   @PrimaryColumn('text')
   claimId!: string;
@@ -283,9 +290,9 @@ export class ClaimOutcomeEntity {
 }
 
 @Entity('job_log_seen')
+@JobForeignKey('job_log_seen_job_fk')
 export class JobLogSeenEntity {
   @PrimaryColumn('uuid')
-  @ForeignKey(() => JobEntity, { name: 'job_log_seen_job_fk', onDelete: 'CASCADE' })
   jobId!: string;
   @Column('uuid')
   organizationId!: string;
@@ -303,16 +310,16 @@ export class JobLogSeenEntity {
 @Index('artifact_session_idx', ['organizationId', 'createdAt'], {
   where: "filename LIKE 'session-%' AND job_id IS NULL",
 })
+@AgentForeignKey('artifact_agent_fk')
+@JobForeignKey('artifact_job_fk')
 export class ArtifactEntity {
   @PrimaryColumn('uuid')
   id!: string;
   @Column('uuid')
   organizationId!: string;
   @Column('uuid')
-  @ForeignKey(() => AgentEntity, { name: 'artifact_agent_fk', onDelete: 'CASCADE' })
   agentId!: string;
   @Column('uuid', { nullable: true })
-  @ForeignKey(() => JobEntity, { name: 'artifact_job_fk', onDelete: 'CASCADE' })
   jobId!: string | null;
   @Column('text')
   kind!: ArtifactKind;

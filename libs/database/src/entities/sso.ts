@@ -1,4 +1,5 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { UserEntity } from './access';
 import { OrganizationEntity } from './organization';
 
 /** The OpenID Connect provider with which the users of an organization sign in. */
@@ -21,6 +22,30 @@ export class OrganizationSsoEntity {
   @Column('jsonb', { nullable: true }) roleMap!: Record<string, string> | null;
   /** Whether users of the domains can sign in only with the provider. */
   @Column('boolean') enforced!: boolean;
+  /** Authentication contexts (`acr`), of which the ID token must name one; any if empty. */
+  @Column('text', { array: true, default: [] }) requiredAcr!: string[];
+  /** Authentication methods (`amr`), all of which the ID token must name. */
+  @Column('text', { array: true, default: [] }) requiredAmr!: string[];
+  /** Maximum time since the user proved to the provider who they are; null if any time is accepted. */
+  @Column('integer', { nullable: true }) maxAgeSeconds!: number | null;
+}
+
+/**
+ * The account of a user of a provider. The provider never gives a subject to another user, but may give an email
+ * address to another one. Subjects may differ for each client.
+ */
+@Entity('sso_link')
+@Index('sso_link_user_key', ['userId', 'issuer', 'clientId'], { unique: true })
+export class SsoLinkEntity {
+  @PrimaryColumn('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'sso_link_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @PrimaryColumn('text') issuer!: string;
+  @PrimaryColumn('text') clientId!: string;
+  @PrimaryColumn('text') subject!: string;
+  @Column('uuid')
+  @ForeignKey(() => UserEntity, { name: 'sso_link_user_fk', onDelete: 'CASCADE' })
+  userId!: string;
 }
 
 /**

@@ -1,13 +1,13 @@
 import type { LogLevel, TimelineKind } from '@muster/contracts';
-import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import { AgentEntity } from './agent';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { AgentForeignKey } from './agent';
 
 @Entity('timeline_head')
 @Index('timeline_head_logs_since_idx', ['organizationId', 'logsSince'])
 @Index('timeline_head_others_since_idx', ['organizationId', 'othersSince'])
+@AgentForeignKey('timeline_head_agent_fk')
 export class TimelineHeadEntity {
   @PrimaryColumn('uuid')
-  @ForeignKey(() => AgentEntity, { name: 'timeline_head_agent_fk', onDelete: 'CASCADE' })
   agentId!: string;
   @Column('uuid')
   organizationId!: string;

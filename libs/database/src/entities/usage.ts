@@ -1,15 +1,15 @@
 import type { MicroUsd } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import { JobEntity } from './job';
+import { JobForeignKey } from './job';
 import { OrganizationEntity } from './organization';
 
 @Entity('run_cost')
 @Check('run_cost_total_check', 'total_micros = compute_micros + ai_micros + reported_micros')
 @Index('run_cost_total_idx', ['organizationId', 'totalMicros', 'jobId'])
 @Index('run_cost_duration_idx', ['organizationId', 'durationMs', 'jobId'], { where: 'duration_ms IS NOT NULL' })
+@JobForeignKey('run_cost_job_fk')
 export class RunCostEntity {
   @PrimaryColumn('uuid')
-  @ForeignKey(() => JobEntity, { name: 'run_cost_job_fk', onDelete: 'CASCADE' })
   jobId!: string;
   @Column('uuid')
   organizationId!: string;

@@ -3,7 +3,7 @@ import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
 @Entity('workflow')
-@Index('workflow_organization_idx', ['organizationId', 'id'])
+@Index('workflow_organization_key', ['organizationId', 'id'], { unique: true })
 export class WorkflowEntity {
   @PrimaryColumn('uuid')
   id!: string;

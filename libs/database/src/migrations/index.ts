@@ -104,6 +104,10 @@ import { SingleSignOn1763837100100 } from './1763837100100-single-sign-on';
 import { OneBreakGlass1763837100101 } from './1763837100101-one-break-glass';
 import { Scim1763837500100 } from './1763837500100-scim';
 import { SealedValues1763837500200 } from './1763837500200-sealed-values';
+import { KeysWithinOrganizations1763838100100 } from './1763838100100-keys-within-organizations';
+import { RequiredFactors1763838300100 } from './1763838300100-required-factors';
+import { SsoLinks1763838300200 } from './1763838300200-sso-links';
+import { RenewedSessionTokens1763838300300 } from './1763838300300-renewed-session-tokens';
 
 /** All migrations in the order in which they run, oldest first. */
 export const migrations = [
@@ -213,4 +217,8 @@ export const migrations = [
   PausesAsQuestions1763837300100,
   Scim1763837500100,
   SealedValues1763837500200,
+  KeysWithinOrganizations1763838100100,
+  RequiredFactors1763838300100,
+  SsoLinks1763838300200,
+  RenewedSessionTokens1763838300300,
 ];

@@ -267,6 +267,22 @@ describe('outbox', () => {
     await harness.db.query('system', 'DELETE FROM outbox');
   });
 
+  it('a message that becomes a dead letter while Redis fails is not published again', async () => {
+    class FailingPublisher extends MessagePublisher {
+      override async publish(): Promise<void> {
+        await harness.db.query('system', 'UPDATE outbox SET next_publish_at = NULL');
+        throw new Error('Redis is gone');
+      }
+    }
+    await harness.db.query(
+      'system',
+      `INSERT INTO outbox (id, queue, name, payload, next_publish_at) VALUES (gen_random_uuid(), 'metering', 'probe', '{}', now())`,
+    );
+    await sweepOutbox(harness.db, new FailingPublisher(), { republishMs: 60_000, limit: 10 });
+    expect(await rows()).toMatchObject([{ nextPublishAt: null }]);
+    await harness.db.query('system', 'DELETE FROM outbox');
+  });
+
   it('a failing message is retried, and then stays as a dead letter that can be replayed', async () => {
     failWith = new Error('no such luck: msk_abcdefgh_0123456789abcdef0123');
     const publisher = harness.app.nest.get(MessagePublisher);

@@ -4,7 +4,7 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import { AppIdentity, BaseConfig, finishWithin } from '@muster/platform';
 import { DatabaseError } from 'pg';
 import { DataSource } from 'typeorm';
-import { buildServiceOptions } from '../data-source';
+import { buildServiceConnectionOptions } from '../data-source';
 import { getTypeOrmPool } from '../transactions/run-scoped-statement';
 
 /** Maximum age in milliseconds of what a replica shows. */
@@ -36,7 +36,7 @@ export class ReadReplica implements OnApplicationShutdown {
   ) {
     if (config.databaseReadUrl === undefined) return;
     this.source = new DataSource(
-      buildServiceOptions({
+      buildServiceConnectionOptions({
         url: config.databaseReadUrl,
         poolSize: config.databasePoolSize,
         connectTimeoutMs: config.databaseConnectTimeoutMs,

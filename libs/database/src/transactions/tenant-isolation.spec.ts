@@ -1,5 +1,5 @@
 import { BaseConfig, newId } from '@muster/platform';
-import { type Harness, makeOrganization, makeUser, startHarness } from '@muster/testing';
+import { type Harness, makeAgent, makeOrganization, makeUser, makeWorkflow, startHarness } from '@muster/testing';
 import { DatabaseModule } from '../database.module';
 import type { Scope } from './scope';
 
@@ -70,6 +70,53 @@ describe('tenant isolation in the database', () => {
         expect.stringMatching(/row-level security|permission denied/),
       ]);
     }
+  });
+
+  it('a row refers only to agents, workflows and jobs of its own organization', async () => {
+    const [own, other] = await Promise.all(
+      [tenant, otherTenant].map(async (organizationId) => ({
+        organizationId,
+        agentId: (await makeAgent(harness.db, { organizationId })).id,
+        workflowId: (await makeWorkflow(harness.db, { organizationId })).id,
+      })),
+    );
+    const scope = { organizationId: tenant };
+    const insertJob = ({ agentId, workflowId }: { agentId: string; workflowId: string }, id = newId()) =>
+      harness.db.query(
+        scope,
+        `INSERT INTO job (id, organization_id, agent_id, workflow_id, workflow_revision) VALUES ($1, $2, $3, $4, 1)`,
+        [id, tenant, agentId, workflowId],
+      );
+    const jobId = newId();
+    await insertJob(own!, jobId);
+    await expect(insertJob({ ...own!, agentId: other!.agentId })).rejects.toThrow(/"job_agent_fk"/);
+    await expect(insertJob({ ...own!, workflowId: other!.workflowId })).rejects.toThrow(/"job_workflow_fk"/);
+    const moveJob = (agentId: string) =>
+      harness.db.query(scope, 'UPDATE job SET agent_id = $2 WHERE id = $1 RETURNING agent_id', [jobId, agentId]);
+    await expect(moveJob(other!.agentId)).rejects.toThrow(/"job_agent_fk"/);
+    expect(await moveJob(own!.agentId)).toEqual([{ agentId: own!.agentId }]);
+    // The database checks a foreign key without row-level security, so these rows would exist for a key of one column.
+    const foreign = { organizationId: otherTenant };
+    const write = harness.db.query(foreign, 'INSERT INTO job_log_seen (job_id, organization_id) VALUES ($1, $2)', [
+      jobId,
+      otherTenant,
+    ]);
+    await expect(write).rejects.toThrow(/"job_log_seen_job_fk"/);
+  });
+
+  it('every foreign key that deletes rows with their agent, workflow or job contains the organization, if their table has no foreign key to the organization', async () => {
+    const keys = await harness.db.query<{ name: string; columns: number }>(
+      'system',
+      `SELECT f.conname AS name, cardinality(f.conkey) AS columns FROM pg_constraint f
+       JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attname = 'organization_id'
+       WHERE f.contype = 'f' AND f.confdeltype = 'c' AND f.confrelid IN ('agent'::regclass, 'workflow'::regclass, 'job'::regclass)
+         AND NOT EXISTS (SELECT FROM pg_constraint o WHERE o.conrelid = f.conrelid AND o.contype = 'f'
+                         AND o.confrelid = 'organization'::regclass)`,
+    );
+    expect(keys.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['job_agent_fk', 'agent_command_job_fk', 'timeline_head_agent_fk', 'run_cost_job_fk']),
+    );
+    expect(keys.filter(({ columns }) => columns !== 2)).toEqual([]);
   });
 
   it('a statement returns no rows if no organization is set', async () => {

@@ -144,7 +144,7 @@ async function checkBatchInput(
   return {
     facts,
     installationId,
-    ...(await separateValidRows(rows, { rule, agentIds, keys: facts.workflowKeys ?? [] })),
+    ...(await separateValidBatchRows(rows, { rule, agentIds, keys: facts.workflowKeys ?? [] })),
   };
 }
 
@@ -162,7 +162,7 @@ function buildRowCheck(names: readonly string[], { mapping, variables: defaults 
   return { names: new Set(names), mapping, defaults };
 }
 
-async function separateValidRows(
+async function separateValidBatchRows(
   rows: readonly InputRow[],
   { rule, agentIds, keys }: { rule: RowRule; agentIds: string[]; keys: readonly ConcurrencyKey[] },
 ): Promise<{ runs: CheckedRun[]; rejected: RejectedRow[] }> {

@@ -73,6 +73,15 @@ export interface HeadJob
   steps: Record<string, unknown>[] | null;
 }
 
+/** The first jobs that an agent could start. */
+interface NextJobs {
+  /** In the order of their start; as many as other agents of the same statement could take before this one. */
+  nextIds: string[];
+  /** The one of these jobs that the agent starts if all agents of the statement can take the same jobs. */
+  nextId: string | null;
+  nextUnplaced: boolean;
+}
+
 /**
  * Thrown if another transaction has locked the job that would start. That transaction may wait for the agent, so a
  * dispatch that holds the agent must not wait for it. The dispatch runs again and locks the job before the agent.
@@ -106,27 +115,35 @@ export async function lockAgentAndNextJob(
   ]);
   if (locked!.length === 0) tx.requireOwnConnection();
   const agent = agents![0] as AgentFacts | undefined;
-  const head = heads![0] as (HeadJob & { nextId: string; nextUnplaced: boolean }) | undefined;
-  if (head && head.id === null) {
-    tx.requireOwnConnection({ isUnchanged: true });
-    // Another agent is probably starting the first job without an agent, so this agent takes the next one.
-    const unlocked = head.nextUnplaced ? await tx.queryRow<HeadJob>(firstUnlocked, [agentId]) : [];
-    if (!unlocked[0]) throw new NextJobLocked(head.nextId);
-    return { agent, head: unlocked[0] };
+  const next = heads![0] as (HeadJob & NextJobs) | undefined;
+  if (!next) return { agent };
+  // The locks of a shared transaction do not exclude its own agents, so each of them takes the first job that no other
+  // one has claimed. Without such a job, the start runs again and reads what this transaction has committed.
+  const first = next.nextIds.find((id) => tx.countEarlierClaims(id) === 0);
+  if (first === undefined) tx.requireOwnConnection({ isUnchanged: true });
+  if (first !== next.nextId) {
+    const [head] = await tx.queryRow<HeadJob>(lockHead, [first]);
+    if (!head) tx.requireOwnConnection({ isUnchanged: true });
+    return { agent, head };
   }
-  // Another agent of the same shared transaction starts the job. The locks of the transaction do not exclude this agent,
-  // so it takes a later job in a transaction of its own.
-  if (head?.unplaced && tx.countEarlierClaims(head.id) > 0) tx.requireOwnConnection({ isUnchanged: true });
+  if (next.id !== null) return { agent, head: next };
+  tx.requireOwnConnection({ isUnchanged: true });
+  // Another agent is probably starting the first job without an agent, so this agent takes the next one.
+  const [head] = next.nextUnplaced ? await tx.queryRow<HeadJob>(firstUnlocked, [agentId]) : [];
+  if (!head) throw new NextJobLocked(first);
   return { agent, head };
 }
 
-const lockAlone = 'SELECT id FROM agent WHERE id = $1 FOR UPDATE';
+/** Setting with the ids of the agents that the transaction has locked. */
+const lockedAgents = `'muster.locked_agents'`;
+const lockAlone = `
+  SELECT set_config(${lockedAgents}, a.id::text, true) FROM (SELECT id FROM agent WHERE id = $1 FOR UPDATE) a`.trim();
 /** A shared transaction skips an agent that another transaction has locked, so that the other agents do not wait. */
-const lockIfFree = buildRowStatements(
-  'lock_agent_if_free',
-  { agent_id: 'uuid' },
-  (rows) =>
-    `SELECT input.member FROM ${rows} CROSS JOIN LATERAL (SELECT FROM agent WHERE id = input.agent_id FOR UPDATE SKIP LOCKED) a`,
+const lockIfFree = buildRowStatements('lock_agent_if_free', { agent_id: 'uuid' }, (rows) =>
+  `
+  SELECT set_config(${lockedAgents}, concat_ws(',', current_setting(${lockedAgents}, true), input.agent_id), true),
+         input.member
+  FROM ${rows} CROSS JOIN LATERAL (SELECT FROM agent WHERE id = input.agent_id FOR UPDATE SKIP LOCKED) a`.trim(),
 );
 
 const startFacts = buildRowStatements(
@@ -152,7 +169,7 @@ const maxLockedJobs = 16;
  * fits the agent. A job without an agent is considered only if the agent can start it now; another agent may take it
  * sooner otherwise.
  */
-const candidateJobsSql = (perGroup: number) => `(
+const candidateJobsSql = (perGroup: number | string) => `(
     (SELECT j.id, j.priority, j.queued_at, false AS unplaced FROM job j
      WHERE j.agent_id = input.agent_id AND ${isStartableSql}
        AND (SELECT current_job_id FROM agent WHERE id = input.agent_id) IS NULL
@@ -163,34 +180,67 @@ const candidateJobsSql = (perGroup: number) => `(
      CROSS JOIN LATERAL ${firstJobsOfGroupSql('a.organization_id', 'g.target_group', perGroup)} heads
      WHERE a.id = input.agent_id AND ${isIdleAgentSql('a')} AND a.labels @> g.target_labels))`;
 
-const headColumns = `j.id, j.agent_id IS NULL AS unplaced, j.queued_at,
-           CASE WHEN j.agent_id IS NULL THEN (
-             SELECT count(*)::int FROM agent f WHERE ${agentHasLabelsSql('f', 'j.organization_id', 'j.target_labels')}) END AS considered,
-           j.workflow_id, j.workflow_revision, r.script, j.variables,
+const headColumns = `j.id, j.agent_id IS NULL AS unplaced, j.queued_at, j.organization_id, j.target_group, j.workflow_id, j.workflow_revision, r.script, j.variables,
            CASE WHEN r.script !~ '\\S' THEN r.steps END AS steps,
            (SELECT name FROM workflow w WHERE w.id = j.workflow_id) AS workflow_name,
            j.vault_keys, j.concurrency_keys, j.accounts, j.max_runtime_ms, j.lineage, j.bundle, j.schedule_id, j.retry_of, j.request_id, j.traceparent,
            j.waiting_reason,
            extract(epoch FROM muster_clock() - GREATEST(j.queued_at, j.not_before))::float8 AS waited_seconds`;
-const headSource =
-  'job j JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision';
+/** SQL: the job of the row `next`, locked unless another transaction has locked it. */
+const headSql = `(
+    SELECT ${headColumns}
+    FROM job j JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
+    WHERE j.id = next.id AND ${isNextSql}
+    FOR UPDATE OF j SKIP LOCKED)`;
 
 /**
- * Reads the next job and locks it. If another transaction has locked it, the row has no column except `next_id` and
- * `next_unplaced`. Two agents of a shared transaction may get the same job without an agent.
+ * SQL: CTEs that follow the CTE `next`, whose rows have the ids of jobs. How many agents fit these jobs is counted once
+ * for each set of labels, because it takes longer than everything else if there are a thousand agents.
+ */
+const consideredSql = `target AS MATERIALIZED (
+    SELECT DISTINCT j.organization_id, j.target_group, j.target_labels FROM next JOIN job j ON j.id = next.id
+    WHERE j.agent_id IS NULL AND j.target_labels IS NOT NULL),
+  fitting AS MATERIALIZED (
+    SELECT t.organization_id, t.target_group, (
+      SELECT count(*)::int FROM agent f WHERE ${agentHasLabelsSql('f', 't.organization_id', 't.target_labels')}) AS considered
+    FROM target t)`;
+const joinConsideredSql = `LEFT JOIN fitting ON head.unplaced AND fitting.organization_id = head.organization_id
+    AND fitting.target_group = head.target_group`;
+
+/**
+ * Reads the next job of an agent that this transaction has locked, and locks the job. A job of another agent stays
+ * unlocked, because the transaction that has locked that agent would skip the job. If another transaction has locked the
+ * job, the row has no columns except those of `NextJobs`.
  */
 const firstInQueue = buildRowStatements(
   'first_in_queue',
   { agent_id: 'uuid' },
   (rows) => `
-  SELECT input.member, next.id AS next_id, next.unplaced AS next_unplaced, head.*
-  FROM ${rows} CROSS JOIN LATERAL (
-    SELECT c.id, c.unplaced FROM ${candidateJobsSql(1)} c ORDER BY ${startOrderSql} LIMIT 1) next
-  LEFT JOIN LATERAL (
-    SELECT ${headColumns}
-    FROM ${headSource}
-    WHERE j.id = next.id AND ${isNextSql}
-    FOR UPDATE OF j SKIP LOCKED) head ON true`,
+  WITH queue AS MATERIALIZED (
+    SELECT input.member, first.ids, first.unplaced FROM ${rows} CROSS JOIN LATERAL (
+      SELECT array_agg(c.id) AS ids, array_agg(c.unplaced) AS unplaced
+      FROM (SELECT c.id, c.unplaced FROM ${candidateJobsSql('input.member')} c
+            ORDER BY ${startOrderSql} LIMIT input.member) c) first
+    WHERE input.agent_id::text = ANY(string_to_array(current_setting(${lockedAgents}, true), ','))
+      AND first.ids IS NOT NULL),
+  next AS MATERIALIZED (
+    SELECT q.member, q.ids, q.ids[place.number] AS id, q.unplaced[place.number] AS unplaced
+    FROM queue q CROSS JOIN LATERAL (
+      SELECT count(*) AS number FROM queue o WHERE o.ids[1] = q.ids[1] AND o.member <= q.member) place),
+  ${consideredSql}
+  SELECT next.member, next.ids AS next_ids, next.id AS next_id, next.unplaced AS next_unplaced, head.*, fitting.considered
+  FROM next LEFT JOIN LATERAL ${headSql} head ON true ${joinConsideredSql}`,
+);
+
+/** Reads a job that can start and locks it. Returns no row if another transaction has locked it. */
+const lockHead = buildRowStatements(
+  'lock_head',
+  { job_id: 'uuid' },
+  (rows) => `
+  WITH next AS MATERIALIZED (SELECT input.member, input.job_id AS id FROM ${rows}),
+  ${consideredSql}
+  SELECT next.member, head.*, fitting.considered
+  FROM next CROSS JOIN LATERAL ${headSql} head ${joinConsideredSql}`,
 );
 
 /** Reads the first of the next jobs that no other transaction has locked, and locks it. */
@@ -198,13 +248,11 @@ const firstUnlocked = buildRowStatements(
   'first_unlocked',
   { agent_id: 'uuid' },
   (rows) => `
-  SELECT input.member, head.*
+  SELECT input.member, head.*, (
+    SELECT count(*)::int FROM agent f JOIN job j ON j.id = head.id AND j.agent_id IS NULL
+    WHERE ${agentHasLabelsSql('f', 'j.organization_id', 'j.target_labels')}) AS considered
   FROM ${rows} CROSS JOIN LATERAL (
     SELECT c.id FROM ${candidateJobsSql(maxLockedJobs)} c ORDER BY ${startOrderSql}) next
-  CROSS JOIN LATERAL (
-    SELECT ${headColumns}
-    FROM ${headSource}
-    WHERE j.id = next.id AND ${isNextSql}
-    FOR UPDATE OF j SKIP LOCKED) head
+  CROSS JOIN LATERAL ${headSql} head
   LIMIT 1`,
 );

@@ -1,7 +1,7 @@
 import type { JobEntity, PlacedJob, Transaction } from '@muster/database';
 import { getRequestContext, OpenSpan, getCurrentSpanIfSameTrace } from '@muster/platform';
 
-/** Data for the span and the metric of a run's start. */
+/** Data of a run's start, for its trace span and its metric. */
 export interface StartFacts extends Pick<JobEntity, 'id' | 'traceparent' | 'waitingReason'> {
   /** Seconds for which the run waited after it could have started. */
   waitedSeconds: number;

@@ -22,19 +22,24 @@ describe('concurrent starts', () => {
       [agentIds],
     );
 
+  /** Returns in how many transactions the agents got their jobs, after each of them has got one. */
+  const countTransactions = async () => {
+    const entries = await fixture.query<{ transactionId: string }>(
+      `SELECT transaction_id::text FROM timeline_entry WHERE agent_id = ANY($1) AND message LIKE 'sent to the agent%'`,
+      [agentIds],
+    );
+    expect(entries).toHaveLength(agentIds.length);
+    return new Set(entries.map(({ transactionId }) => transactionId)).size;
+  };
+
   it('concurrent dispatches start the jobs of several agents in one transaction', async () => {
     const jobIds = await launchAll();
     const outcomes = await Promise.all(agentIds.map(start));
     expect(outcomes.map(({ action, jobId }) => [action, jobId])).toEqual(jobIds.map((jobId) => ['start', jobId]));
     const rows = await commands();
     expect(rows.map(({ jobId }) => jobId).sort()).toEqual([...jobIds].sort());
-    const entries = await fixture.query<{ transactionId: string }>(
-      `SELECT transaction_id::text FROM timeline_entry WHERE agent_id = ANY($1) AND message = 'sent to the agent'`,
-      [agentIds],
-    );
     // The first job started at once. The others arrived while its start was in progress.
-    expect(new Set(entries.map(({ transactionId }) => transactionId)).size).toBe(2);
-    expect(entries).toHaveLength(agentIds.length);
+    expect(await countTransactions()).toBe(2);
   });
 
   it('agents that are dispatched together each start a different one of the waiting jobs that name no agent', async () => {
@@ -48,6 +53,27 @@ describe('concurrent starts', () => {
     expect(outcomes[2]).toMatchObject({ jobId: named });
     const rows = await commands();
     expect(rows.map(({ jobId }) => jobId).sort()).toEqual(jobIds.slice(0, 5).sort());
+    expect(await countTransactions()).toBe(2);
+    await fixture.query('DELETE FROM job');
+  });
+
+  it('agents that are dispatched together start no job that names no agent before an earlier one that they could run', async () => {
+    const labelsOf = [['any'], ['any', 'south'], ['any'], ['any', 'south'], ['any', 'west']];
+    for (const [at, agentId] of agentIds.entries())
+      await fixture.query('UPDATE agent SET labels = $2 WHERE id = $1', [agentId, labelsOf[at]]);
+    const targets = ['any', 'south', 'any', 'west', 'south', 'any', 'any', 'south'];
+    const jobIds: string[] = [];
+    for (const label of targets) jobIds.push(await fixture.launch({ target: { labels: [label] } }));
+    jobIds.push(await fixture.launch({ agentId: agentIds[3], priority: 1 }));
+    const outcomes = await Promise.all(agentIds.map(start));
+    expect(outcomes.map(({ action }) => action)).toEqual(agentIds.map(() => 'start'));
+    const started = outcomes.map(({ jobId }) => jobIds.indexOf(jobId!));
+    expect(new Set(started).size).toBe(agentIds.length);
+    const overtaken = [...targets.keys()]
+      .filter((job) => !started.includes(job))
+      .filter((job) => started.some((later, at) => later > job && labelsOf[at]!.includes(targets[job]!)));
+    expect(overtaken).toEqual([]);
+    expect(await countTransactions()).toBe(2);
     await fixture.query('DELETE FROM job');
   });
 

@@ -1,5 +1,5 @@
 import { type JobAsking, notFoundError, type WaitingDetail } from '@muster/contracts';
-import type { Database, JobEntity, Transaction } from '@muster/database';
+import { buildRowStatements, type Database, type JobEntity, type Transaction } from '@muster/database';
 import { waitingForAccount } from '../accounts/accounts-sql';
 import { waitingForKey } from '../dispatch/concurrency-keys';
 import { waitingForAgent } from '../placement/fitting-agents';
@@ -91,25 +91,32 @@ export const jobColumns = `j.id, j.organization_id, j.status, j.workflow_id, j.w
      FROM question q WHERE q.job_id = j.id)) w) AS waited_for_person_seconds,
   s.total AS steps_total, s.passed AS steps_passed, s.failed AS steps_failed, s.running AS step_running`;
 
-export const jobSource = `job j CROSS JOIN LATERAL (
+const stepsOfJob = `LATERAL (
   SELECT count(*)::int AS total, (count(*) FILTER (WHERE status = 'passed'))::int AS passed,
          (count(*) FILTER (WHERE status = 'failed'))::int AS failed,
          (array_agg(name ORDER BY step_order DESC) FILTER (WHERE status = 'running'))[1] AS running
   FROM job_step WHERE job_id = j.id) s`;
 
+export const jobSource = `job j CROSS JOIN ${stepsOfJob}`;
+
 /** Approximate size in bytes of a listed job. */
 export const jobBytesSql = `octet_length(variables::text) + COALESCE(octet_length(result::text), 0)`;
 
 export async function findJob(database: Database, organizationId: string, id: string): Promise<JobRow> {
-  const [row] = await database.query<JobRow>(
-    { organizationId },
-    `SELECT ${jobColumns} FROM ${jobSource} WHERE j.id = $1 AND j.organization_id = $2`,
-    [id, organizationId],
-    'find_job',
-  );
+  const [row] = await database.sharedRead<JobRow>({ organizationId }, jobOfRow, [id, organizationId]);
   if (!row) throw notFoundError('job');
   return row;
 }
+
+/** OFFSET 0 makes Postgres look up each job by its id, although it would rather read all jobs of a small table once. */
+const jobOfRow = buildRowStatements(
+  'find_job',
+  { job_id: 'uuid', organization_id: 'uuid' },
+  (rows) =>
+    `SELECT input.member, ${jobColumns} FROM ${rows} CROSS JOIN LATERAL (
+       SELECT * FROM job WHERE id = input.job_id AND organization_id = input.organization_id OFFSET 0) j
+     CROSS JOIN ${stepsOfJob}`,
+);
 
 /**
  * Locks the job before the next statement, in the same round trip. A statement that waits for a lock still sees the

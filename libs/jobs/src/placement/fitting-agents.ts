@@ -9,7 +9,7 @@ export const isIdleAgentSql = (
   AND (${agent}.placement OR ${isNamed}) AND ${agent}.current_job_id IS NULL AND ${agent}.autopilot_session_id IS NULL
   AND ${agent}.clearing_command_id IS NULL)`;
 
-/** SQL condition over the agent: it has the labels, whatever its state. */
+/** SQL condition over the agent: it has all of the labels, whatever its status. */
 export const agentHasLabelsSql = (agent: string, organization: string, labels: string) =>
   `(${agent}.organization_id = ${organization} AND ${agent}.status <> 'terminated' AND ${agent}.labels @> ${labels})`;
 

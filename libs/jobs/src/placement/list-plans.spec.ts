@@ -16,15 +16,17 @@ describe('the rows that placement reads in a long queue', () => {
   beforeAll(async () => {
     fixture = await PlacementFixture.openFixture();
     await fixture.deleteJobsAndAgents();
-    const { organizationId } = fixture.jobs;
-    await fixture.jobs.query(
-      `INSERT INTO agent (id, organization_id, name, status, labels, current_job_id, dispatched_at)
-       SELECT gen_random_uuid(), $1, 'Agent ' || n, 'online', $3, gen_random_uuid(), muster_now() FROM generate_series(1, $2::int) n`,
-      [organizationId, agents, labels],
-    );
+    await makeBusyAgents(1, agents);
   });
   afterAll(() => fixture.closeFixture());
 
+  const makeBusyAgents = (from: number, to: number) =>
+    fixture.jobs.query(
+      `INSERT INTO agent (id, organization_id, name, status, labels, current_job_id, dispatched_at)
+       SELECT gen_random_uuid(), $1, 'Agent ' || n, 'online', $4, gen_random_uuid(), muster_now()
+       FROM generate_series($2::int, $3::int) n`,
+      [fixture.jobs.organizationId, from, to, labels],
+    );
   const queueJobs = async (count: number) => {
     const { organizationId, workflowId } = fixture.jobs;
     await fixture.jobs.query(
@@ -100,5 +102,10 @@ describe('the rows that placement reads in a long queue', () => {
     }
     // A sweep may read each waiting job once, to set its waiting reason, but not once for each agent.
     expect(many.sweep.looked).toBeLessThan(2 * 3000 + 5 * agents);
+    await makeBusyAgents(agents + 1, 10 * agents);
+    const wide = await measure();
+    for (const work of ['waits', 'starts', 'idle', 'sweep'] as const) {
+      expect([work, wide[work].looked <= many[work].looked + 5 * 9 * agents]).toEqual([work, true]);
+    }
   });
 });

@@ -1,5 +1,5 @@
 import type { TargetPreference } from '@muster/contracts';
-import type { Database, JobEntity } from '@muster/database';
+import { buildRowStatements, type Database, type JobEntity } from '@muster/database';
 import { waitsForAccountSql } from '../accounts/accounts-sql';
 import { waitsForKeySql } from '../dispatch/concurrency-keys';
 import { decidePlacement, type FitCounts } from '../dispatch/decide-placement';
@@ -9,7 +9,9 @@ import { setReasonOfTargetGroup, setReasonOfUnplacedJob } from './set-reasons';
 import { countFittingAgentsSql, agentHasLabelsSql, isIdleAgentSql } from './fitting-agents';
 import { startOrderSql } from './unplaced-queue';
 
-interface Look extends Pick<JobEntity, 'id' | 'organizationId'> {
+interface Look extends Pick<JobEntity, 'organizationId'> {
+  /** Null if the job does not wait for a placement. */
+  id: JobEntity['id'] | null;
   targetGroup: string;
   targetPrefer: TargetPreference;
   autoWake: boolean;
@@ -42,8 +44,9 @@ export async function placeJob(
 ): Promise<PlacementOutcome> {
   const tried: string[] = [];
   for (;;) {
-    const [look] = await database.query<Look>('system', lookAtAgents, [jobId, tried], 'look_at_agents');
-    if (!look) return 'gone';
+    const statement = { alone: lookAtAgents, together: lookAtAgents, values: [jobId, tried.join()] };
+    const [look] = await database.sharedQuery<Look & { member: number }>('system', statement, jobId);
+    if (!look?.id) return 'gone';
     const heldUp = look.waitsForKey ? 'concurrency_key' : look.waitsForAccount ? 'account_busy' : null;
     const decision = decidePlacement({
       prefer: look.targetPrefer,
@@ -78,29 +81,49 @@ export async function placeJob(
 const maxIdle = 32;
 
 /**
- * One statement, whatever the number of agents: those that could start the job now, best first, and how many of the jobs
- * with the same labels start before this one; only as many of these are counted as agents were found. The states of all
- * fitting agents are counted only if none is idle.
+ * One statement, whatever the number of agents and of jobs that are placed at the same time: for each job the agents that
+ * could start it now, best first, and how many of the jobs with the same labels start before this one; only as many of
+ * these are counted as agents were found. The agents are read once for each set of labels. The states of all fitting
+ * agents are counted only if none is idle.
  */
-const lookAtAgents = `
-  SELECT j.id, j.organization_id, j.target_group, j.target_prefer, s.vm_auto_wake_on_job AS auto_wake,
-         ${waitsForKeySql('j')} AS waits_for_key, ${waitsForAccountSql('j')} AS waits_for_account,
-         i.idle,
-         CASE WHEN json_array_length(i.idle) > 1 THEN (
-           SELECT count(*) FILTER (WHERE (-f.priority, f.queued_at, f.id) < (-j.priority, j.queued_at, j.id))::int
+const lookAtAgents = buildRowStatements(
+  'look_at_agents',
+  { job_id: 'uuid', tried: 'text' },
+  (rows) => `
+  WITH looked AS MATERIALIZED (
+    SELECT input.member, input.tried, j.id, j.organization_id, j.target_group, j.target_labels, j.target_prefer,
+           j.priority, j.queued_at, s.vm_auto_wake_on_job AS auto_wake,
+           ${waitsForKeySql('j')} AS waits_for_key, ${waitsForAccountSql('j')} AS waits_for_account
+    FROM ${rows} JOIN job j ON j.id = input.job_id
+    JOIN organization_settings s ON s.organization_id = j.organization_id
+    WHERE j.status = 'queued' AND j.agent_id IS NULL AND j.cancel_requested_at IS NULL
+      AND j.target_labels IS NOT NULL AND j.not_before <= muster_now()
+      AND NOT EXISTS (SELECT FROM batch b WHERE b.id = j.batch_id AND b.cancel_requested_at IS NOT NULL)),
+  target AS MATERIALIZED (
+    SELECT DISTINCT organization_id, target_group, target_labels, target_prefer, tried FROM looked),
+  found AS MATERIALIZED (
+    SELECT t.organization_id, t.target_group, t.target_prefer, t.tried, i.idle,
+           CASE WHEN i.idle IS NULL THEN ${countFittingAgentsSql('t.organization_id', 't.target_labels')} END AS counts
+    FROM target t CROSS JOIN LATERAL (
+      SELECT json_agg(json_build_object('agentId', best.id,
+               'lastActivityMs', extract(epoch FROM best.last_activity_at) * 1000)) AS idle
+      FROM (SELECT a.id, a.last_activity_at FROM agent a
+            WHERE ${agentHasLabelsSql('a', 't.organization_id', 't.target_labels')} AND ${isIdleAgentSql('a')}
+              AND a.id <> ALL(string_to_array(t.tried, ',')::uuid[])
+            ORDER BY CASE t.target_prefer WHEN 'spread' THEN a.last_activity_at END NULLS FIRST,
+                     CASE t.target_prefer WHEN 'spread' THEN NULL ELSE a.last_activity_at END DESC NULLS LAST, a.id
+            LIMIT ${maxIdle}) best) i)
+  SELECT input.member, l.id, l.organization_id, l.target_group, l.target_prefer, l.auto_wake, l.waits_for_key,
+         l.waits_for_account, l.idle, l.counts,
+         CASE WHEN json_array_length(l.idle) > 1 THEN (
+           SELECT count(*) FILTER (WHERE (-f.priority, f.queued_at, f.id) < (-l.priority, l.queued_at, l.id))::int
            FROM (SELECT f.priority, f.queued_at, f.id FROM job f
-                 WHERE f.organization_id = j.organization_id AND f.target_group = j.target_group
+                 WHERE f.organization_id = l.organization_id AND f.target_group = l.target_group
                    AND f.status = 'queued' AND f.agent_id IS NULL
-                 ORDER BY ${startOrderSql} LIMIT json_array_length(i.idle)) f)
-         ELSE 0 END AS ahead,
-         CASE WHEN i.idle IS NULL THEN ${countFittingAgentsSql('j.organization_id', 'j.target_labels')} END AS counts
-  FROM job j JOIN organization_settings s ON s.organization_id = j.organization_id
-  CROSS JOIN LATERAL (
-    SELECT json_agg(json_build_object('agentId', best.id, 'lastActivityMs', best.seconds * 1000)) AS idle
-    FROM (SELECT a.id, extract(epoch FROM a.last_activity_at) AS seconds FROM agent a
-          WHERE ${agentHasLabelsSql('a', 'j.organization_id', 'j.target_labels')} AND ${isIdleAgentSql('a')} AND a.id <> ALL($2::uuid[])
-          ORDER BY CASE j.target_prefer WHEN 'spread' THEN 1 ELSE -1 END * COALESCE(extract(epoch FROM a.last_activity_at), 0), a.id
-          LIMIT ${maxIdle}) best) i
-  WHERE j.id = $1 AND j.status = 'queued' AND j.agent_id IS NULL AND j.cancel_requested_at IS NULL
-    AND j.target_labels IS NOT NULL AND j.not_before <= muster_now()
-    AND NOT EXISTS (SELECT FROM batch b WHERE b.id = j.batch_id AND b.cancel_requested_at IS NOT NULL)`;
+                 ORDER BY ${startOrderSql} LIMIT json_array_length(l.idle)) f)
+         ELSE 0 END AS ahead
+  FROM ${rows} LEFT JOIN (
+    SELECT looked.*, found.idle, found.counts FROM looked JOIN found ON found.organization_id = looked.organization_id
+      AND found.target_group = looked.target_group AND found.target_prefer = looked.target_prefer
+      AND found.tried = looked.tried) l ON l.member = input.member`,
+);

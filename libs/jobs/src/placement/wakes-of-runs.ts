@@ -1,6 +1,6 @@
 import { acquireAdvisoryLock, type Transaction } from '@muster/database';
 import { getWakeDelayMs, readLastWakeFailures } from '@muster/machines';
-import { decideMachineWakes, type UnplacedJob } from '../dispatch/decide-wakes';
+import { decideMachineWakes, type UnplacedJob, type WakeFacts } from '../dispatch/decide-wakes';
 import { defaultPriority } from '../launch/insert-job';
 import { wakeFacts, type WakeFactsRow } from './wake-agents';
 
@@ -39,36 +39,53 @@ export function lockWakesOfOrganization(tx: Transaction, organizationId: string)
 export async function decideWakesForRuns(
   tx: Transaction,
   organizationId: string,
-  { runs, reserved = [], now }: { runs: readonly RunToCome[]; reserved?: readonly Reserved[]; now: Date },
+  { runs, reserved, now }: { runs: readonly RunToCome[]; reserved?: readonly Reserved[]; now: Date },
 ): Promise<WakeOfRun[]> {
-  const [facts] = await tx.query<WakeFactsRow>(wakeFacts, [organizationId], 'wake_facts');
-  if (!facts?.wakeable) return [];
-  const { maxConcurrentRuns, running } = facts;
-  const room = maxConcurrentRuns === null ? null : maxConcurrentRuns - running;
+  const [row] = await tx.query<WakeFactsRow>(wakeFacts, [organizationId], 'wake_facts');
+  if (!row?.wakeable) return [];
+  const room = row.maxConcurrentRuns === null ? null : row.maxConcurrentRuns - row.running;
+  const facts = { jobs: row.jobs ?? [], coming: row.coming ?? [], room };
+  let { wakeable } = row;
+  for (;;) {
+    const wakes = decideWakesAhead({ ...facts, wakeable }, { runs, reserved });
+    const resting = await findAgentsThatMustWait(tx, wakes, now);
+    if (resting.size === 0) return wakes;
+    wakeable = wakeable.filter(({ agentId }) => !resting.has(agentId));
+  }
+}
+
+/**
+ * Decides which agents are woken for runs to come, from the jobs that wait and the agents of the organization. A run
+ * that has a wake keeps its agent, and an agent that will start a run of its own is left to that run.
+ */
+export function decideWakesAhead(
+  { jobs: waiting, coming, wakeable, room }: WakeFacts,
+  { runs, reserved = [] }: { runs: readonly RunToCome[]; reserved?: readonly Reserved[] },
+): WakeOfRun[] {
   const others = runs.filter(({ hasWake }) => !hasWake).map(toUnplacedJob);
   const jobs = [
     ...runs.filter(({ hasWake }) => hasWake).map(toUnplacedJob),
-    ...[...(facts.jobs ?? []), ...others].sort(compareStartTimes),
+    ...[...waiting, ...others].sort(compareStartTimes),
   ];
   const reservedFor = new Map(reserved.map(({ agentId, at }) => [agentId, at.getTime()]));
-  const coming = (facts.coming ?? []).map((agent) => {
-    const queuedAtMs = reservedFor.get(agent.agentId);
-    return queuedAtMs === undefined ? agent : { ...agent, own: agent.own ?? { priority: defaultPriority, queuedAtMs } };
+  const available = wakeable.filter(({ agentId }) => !reservedFor.has(agentId));
+  const wakes = decideMachineWakes({
+    jobs,
+    coming: coming.map((agent) => {
+      const queuedAtMs = reservedFor.get(agent.agentId);
+      if (queuedAtMs === undefined) return agent;
+      return { ...agent, own: agent.own ?? { priority: defaultPriority, queuedAtMs } };
+    }),
+    wakeable: available,
+    room,
   });
-  let wakeable = facts.wakeable.filter(({ agentId }) => !reservedFor.has(agentId));
-  for (;;) {
-    const wakes = decideMachineWakes({ jobs, coming, wakeable, room }).filter(({ jobId }) =>
-      runs.some(({ id }) => id === jobId),
-    );
-    const resting = await findAgentsThatMustWait(tx, wakes, now);
-    if (resting.size === 0)
-      return wakes.map(({ jobId, agentId }) => ({ runId: jobId, agentId, bootMs: getBootMsOfAgent(agentId) }));
-    wakeable = wakeable.filter(({ agentId }) => !resting.has(agentId));
-  }
-
-  function getBootMsOfAgent(agentId: string): number | null {
-    return wakeable.find((agent) => agent.agentId === agentId)!.bootMs;
-  }
+  return wakes
+    .filter(({ jobId }) => runs.some(({ id }) => id === jobId))
+    .map(({ jobId, agentId }) => ({
+      runId: jobId,
+      agentId,
+      bootMs: available.find((agent) => agent.agentId === agentId)!.bootMs,
+    }));
 }
 
 function toUnplacedJob({ id, labels, at }: RunToCome): UnplacedJob {

@@ -2,7 +2,7 @@ import { revokeAgentKeys } from '@muster/access';
 import type { Transaction } from '@muster/database';
 import { Logger } from '@nestjs/common';
 import { appendTimeline } from '@muster/timeline';
-import { describeMachineWithin, leaseMs, machineColumns, toProviderMachine } from './machine-of';
+import { describeMachineWithinLimit, leaseMs, machineColumns, toProviderMachine } from './machine-of';
 import {
   computeBackoffMs,
   type ControlLimits,
@@ -129,7 +129,7 @@ function describeFailedTermination(reason: string): string {
 async function applyMachineDescription(parts: MachineParts, order: Order): Promise<void> {
   const { database, machines, keyRing, clock } = parts;
   const { agentId, organizationId } = order;
-  const found = await describeMachineWithin(
+  const found = await describeMachineWithinLimit(
     machines.get(order.provider),
     toProviderMachine(order, keyRing, clock),
     describeLimitMs,

@@ -1,6 +1,6 @@
 import { agentNotFoundError } from '@muster/contracts';
 import type { AgentEntity } from '@muster/database';
-import { describeMachineWithin, machineColumns, toProviderMachine, type MachineRow } from './machine-of';
+import { describeMachineWithinLimit, machineColumns, toProviderMachine, type MachineRow } from './machine-of';
 import type { MachineParts } from './wake-machine';
 
 export interface LiveStatus extends Pick<
@@ -30,7 +30,7 @@ export async function readLiveStatus(
     'live_status',
   );
   if (!row) throw agentNotFoundError();
-  const found = await describeMachineWithin(
+  const found = await describeMachineWithinLimit(
     machines.get(row.provider),
     toProviderMachine(row, keyRing, clock),
     guardMs,

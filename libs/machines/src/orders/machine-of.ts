@@ -34,7 +34,7 @@ export function toProviderMachine(row: MachineRow, keyRing: KeyRing, clock: Cloc
 }
 
 /** Returns the provider's description of a machine. Null if the call fails or exceeds the time limit. */
-export function describeMachineWithin(
+export function describeMachineWithinLimit(
   provider: MachineProvider,
   machine: Machine,
   limitMs: number,

@@ -2,7 +2,7 @@ import type { AgentControlEntity, AgentEntity } from '@muster/database';
 import { runWhileRenewingLease } from '@muster/platform';
 import { type Machine, MachineError, type MachineProvider, type MachineState } from '@muster/vm';
 import { appendTimeline } from '@muster/timeline';
-import { describeMachineWithin, leaseMs, type MachineRow } from './machine-of';
+import { describeMachineWithinLimit, leaseMs, type MachineRow } from './machine-of';
 import type { MachineParts } from './wake-machine';
 
 export interface ControlLimits {
@@ -41,7 +41,7 @@ export async function wasOrderExecuted(
   signs: MachineState[],
 ): Promise<boolean> {
   if (attempt === 1) return false;
-  const found = await describeMachineWithin(provider, machine, describeLimitMs);
+  const found = await describeMachineWithinLimit(provider, machine, describeLimitMs);
   return found !== null && signs.includes(found.state);
 }
 

@@ -1,6 +1,6 @@
 import type { MachineState } from '@muster/vm';
 import { finishOrder } from './finish-order';
-import { describeMachineWithin, toProviderMachine } from './machine-of';
+import { describeMachineWithinLimit, toProviderMachine } from './machine-of';
 import {
   computeBackoffMs,
   type ControlLimits,
@@ -26,7 +26,7 @@ export async function rebootMachine(
   const provider = machines.get(order.provider);
   const machine = toProviderMachine(order, keyRing, clock);
   if (issuedAgoMs !== null ? issuedAgoMs >= rebootTimeoutMs : forMs >= rebootTimeoutMs) {
-    const found = await describeMachineWithin(provider, machine, describeLimitMs);
+    const found = await describeMachineWithinLimit(provider, machine, describeLimitMs);
     const reason = order.error ?? 'The machine did not report after its reboot.';
     return finishOrder(parts, order, { reason, state: found?.state, failed: true });
   }

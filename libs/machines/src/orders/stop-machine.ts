@@ -1,6 +1,6 @@
 import type { MachineDescription } from '@muster/vm';
 import { finishOrder } from './finish-order';
-import { describeMachineWithin, toProviderMachine } from './machine-of';
+import { describeMachineWithinLimit, toProviderMachine } from './machine-of';
 import {
   computeBackoffMs,
   type ControlLimits,
@@ -46,7 +46,7 @@ export async function stopMachine(
       }
       await recordOrderIssued(parts, order);
     }
-    found = await describeMachineWithin(provider, machine, describeLimitMs);
+    found = await describeMachineWithinLimit(provider, machine, describeLimitMs);
     if (found?.state === 'stopped' || found?.state === 'gone') {
       return await finishOrder(parts, order, { reason: 'the machine has stopped', state: found.state });
     }

@@ -5,7 +5,7 @@ import type { KeyRing } from '@muster/vault';
 import { MachineError, type Machines } from '@muster/vm';
 import { appendTimeline } from '@muster/timeline';
 import { appendEndedBootSql } from '../life/ended-boots';
-import { describeMachineWithin, leaseMs, machineColumns, toProviderMachine, type MachineRow } from './machine-of';
+import { describeMachineWithinLimit, leaseMs, machineColumns, toProviderMachine, type MachineRow } from './machine-of';
 import { isOnStatus } from '../life/agent-life';
 import { setAgentStatus } from '../life/set-agent-status';
 import { enqueueWorkOfReadyAgent, cancelWake, endWake, recordFailedWake } from '../life/wakes';
@@ -125,7 +125,8 @@ async function tryToStartMachine(parts: MachineParts, leased: LeasedWake): Promi
   try {
     // An earlier attempt may have started the machine although the provider's answer was lost, so the machine's state
     // is read first.
-    const known = attempt > 1 || wasSilent ? await describeMachineWithin(provider, machine, describeLimitMs) : null;
+    const known =
+      attempt > 1 || wasSilent ? await describeMachineWithinLimit(provider, machine, describeLimitMs) : null;
     const runWithWakeLease = (work: () => Promise<void>) =>
       runWhileRenewingLease(() => renewWakeLease(parts, leased), work, leaseMs / 3);
     if (wasSilent && known?.state === 'running') await runWithWakeLease(() => rebootSilentMachine(parts, leased));
@@ -203,7 +204,7 @@ async function finishFailedWake(
 ): Promise<void> {
   const { database, machines, keyRing, clock } = parts;
   const { wakeId, agentId } = leased;
-  const found = await describeMachineWithin(
+  const found = await describeMachineWithinLimit(
     machines.get(leased.provider),
     toProviderMachine(leased, keyRing, clock),
     describeLimitMs,

@@ -64,7 +64,7 @@ describe('machines', () => {
     it.each([
       ['a heartbeat', (agentRef: AgentRef) => heartbeat(agentRef, 'old boot')],
       ['a handshake', (agentRef: AgentRef) => handshake(agentRef, 'old boot')],
-    ])('a wake of a silent machine becomes ready at once with %s of the silent boot', async (_, report) => {
+    ])('a wake becomes ready at once when %s of the silent boot arrives', async (_, report) => {
       fixture.plane.state = 'running';
       const agentRef = await agentAt('offline');
       await wake(agentRef);

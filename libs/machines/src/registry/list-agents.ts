@@ -1,5 +1,5 @@
 import type { AgentSort, AgentStatus } from '@muster/contracts';
-import { type Database, containsIgnoringCaseSql, foldCaseSql, orderedListSql, parseOrder } from '@muster/database';
+import { type Database, containsIgnoringCaseSql, foldCaseSql, orderedListSql, parseListOrder } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { type AgentRow, selectAgents } from './agent-row';
 
@@ -19,7 +19,7 @@ const values = {
   lastSeen: { value: 'last_seen', type: 'timestamptz' },
 } as const;
 
-export const parseAgentOrder = (sort?: AgentSort) => parseOrder(sort, values);
+export const parseAgentOrder = (sort?: AgentSort) => parseListOrder(sort, values);
 
 /**
  * Lists agents, by default in the order of their creation. Terminated agents are included only if the filter asks for

@@ -96,17 +96,17 @@ async function decodeBase64(text: string): Promise<Buffer> {
   for (let start = 0; start < text.length; start += sliceLength) {
     const slice = text.slice(start, start + sliceLength);
     const isLast = start + sliceLength >= text.length;
-    if (!/^[A-Za-z0-9+/]*$/.test(isLast ? slice.slice(0, slice.length - padding) : slice)) throw notBase64Error();
+    if (!/^[A-Za-z0-9+/]*$/.test(isLast ? slice.slice(0, slice.length - padding) : slice)) throw invalidBase64Error();
     const piece = Buffer.from(slice, 'base64');
-    if (isLast && piece.toString('base64') !== slice) throw notBase64Error();
+    if (isLast && piece.toString('base64') !== slice) throw invalidBase64Error();
     at += piece.copy(bytes, at);
     await nextTurn();
   }
-  if (at !== bytes.length) throw notBase64Error();
+  if (at !== bytes.length) throw invalidBase64Error();
   return bytes;
 }
 
-function notBase64Error(): AppError {
+function invalidBase64Error(): AppError {
   const message = 'bundleBase64 must be base64';
   return new AppError('invalid_payload', {
     detail: `${message}, with padding and without other characters.`,

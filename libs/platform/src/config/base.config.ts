@@ -114,6 +114,13 @@ export class BaseConfig {
   })
   readonly trustProxy!: string[];
 
+  @EnvInt('STEP_UP_AFTER_MS', {
+    description: 'Milliseconds after a proof of the second factor until a sensitive operation requires another one.',
+    default: 900_000,
+    min: 1000,
+  })
+  readonly stepUpAfterMs!: number;
+
   @EnvInt('REQUEST_TIMEOUT_MS', {
     description:
       'Milliseconds after which an unanswered request gets 503. Health checks, streams and long polls are exempt.',

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { AppError } from '@muster/contracts';
+import { AppError, invalidFieldError } from '@muster/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { BaseConfig } from '../config/base.config';
 import { type RequestContext, runInContext } from '../context/request-context';
@@ -37,6 +37,8 @@ declare module 'fastify' {
     halfPairs?: 'refuse' | 'replace';
     /** Whether the route accepts multipart/form-data, which its handler reads. */
     form?: boolean;
+    /** Whether the route also accepts application/x-www-form-urlencoded, whose fields are texts. */
+    formEncoded?: boolean;
     /**
      * For a route whose interface defines its own errors. Returns the error for the response, if one is defined. The
      * argument is the thrown error; undefined for an unexpected error.
@@ -107,6 +109,13 @@ function addBodyParsers(fastify: FastifyInstance): void {
       );
     });
   }
+  fastify.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (request, body, done) => {
+    try {
+      done(null, parseFormBody(request, body as string));
+    } catch (error) {
+      done(error as Error, undefined);
+    }
+  });
   fastify.addContentTypeParser('multipart/form-data', (request, _payload, done) => {
     const taken = request.routeOptions.config.form === true;
     done(
@@ -116,6 +125,26 @@ function addBodyParsers(fastify: FastifyInstance): void {
       undefined,
     );
   });
+}
+
+/** Returns the fields of a form. Throws if the route accepts none, or if a field occurs twice. */
+function parseFormBody(request: FastifyRequest, text: string): Record<string, string> {
+  if (!request.routeOptions.config.formEncoded) {
+    throw new AppError('unsupported_media_type', {
+      detail: 'The Content-Type of the request is not accepted. Send application/json.',
+    });
+  }
+  const fields = new Map<string, string>();
+  for (const [sentName, value] of new URLSearchParams(text)) {
+    const name = sentName.slice(0, 200);
+    if (fields.has(name)) throw invalidFieldError(name, `${name} occurs twice`, `Send the field ${name} once.`);
+    fields.set(name, value);
+  }
+  // Neither name can be a field of a body, and both could change an object that the fields are copied to.
+  for (const name of ['__proto__', 'constructor']) {
+    if (fields.has(name)) throw invalidFieldError(name, `property ${name} should not exist`, 'Remove this field.');
+  }
+  return Object.fromEntries(fields);
 }
 
 async function parseRequestJson(request: FastifyRequest, raw: Buffer): Promise<unknown> {

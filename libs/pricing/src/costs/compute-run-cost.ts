@@ -130,7 +130,7 @@ function sumUsagesByModel(usages: ModelUsage[]): ModelSum[] {
     if (isShown) models.add(name);
     const { provider, model } = isShown ? usage : { provider: others, model: others };
     const key = `${isShown ? name : others}\n${usage.price === null ? 'unpriced' : 'priced'}`;
-    const sum = sums.get(key) ?? createEmptySum({ provider, model, isPriced: usage.price !== null });
+    const sum = sums.get(key) ?? createEmptyUsageSum({ provider, model, isPriced: usage.price !== null });
     sums.set(key, sum);
     addUsageToSum(sum, usage);
   }
@@ -146,7 +146,7 @@ function addUsageToSum(sum: ModelSum, { inputTokens, outputTokens, price, report
   if (reportedMicros !== null) sum.reported = (sum.reported ?? 0n) + reportedMicros;
 }
 
-function createEmptySum(identity: Pick<ModelSum, 'provider' | 'model' | 'isPriced'>): ModelSum {
+function createEmptyUsageSum(identity: Pick<ModelSum, 'provider' | 'model' | 'isPriced'>): ModelSum {
   return { ...identity, tokens: { input: 0n, output: 0n }, worth: { input: 0n, output: 0n }, reported: null };
 }
 

@@ -66,7 +66,7 @@ export async function priceUsages(
   );
   const findUsagePrice = (usage: UsageOfDay): FoundPrice | null => {
     const before = priceByKey.get(getPricedDayKey(usage));
-    return before ? toFoundPrice(before) : find(usage);
+    return before ? toKnownPrice(before) : find(usage);
   };
   const priced = usages.map((usage) => ({ ...usage, price: findUsagePrice(usage) }));
   for (const { provider, model, day, price } of priced) {
@@ -78,7 +78,7 @@ export async function priceUsages(
   return { usages: priced, prices: [...priceByKey.values()] };
 }
 
-function toFoundPrice({ inputMicros, outputMicros }: StoredPrice): FoundPrice | null {
+function toKnownPrice({ inputMicros, outputMicros }: StoredPrice): FoundPrice | null {
   return inputMicros === null || outputMicros === null ? null : { inputMicros, outputMicros };
 }
 

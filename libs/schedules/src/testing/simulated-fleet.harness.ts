@@ -1,10 +1,11 @@
-import { decideIdleStop, explainSilence, decideWakeStep, addIdleGap, runEnded, getWakeDelayMs } from '@muster/machines';
-import type { IdleStopPolicy } from '@muster/contracts';
+import { decideIdleStop, explainSilence, decideWakeStep, runEnded, getWakeDelayMs } from '@muster/machines';
+import type { IdleStopPolicy, TargetPreference } from '@muster/contracts';
 import { decideStaleJob, decideJobStart, computeRetryDelayMs } from '@muster/jobs';
 import { createSeededRandom } from '@muster/testing';
 import { simulateBootDuration, recordBootDuration } from './simulated-boots.harness';
+import { findDue, findNextQueue, isUnplaced, openPlacements, SimulatedPlacement } from './simulated-placement.harness';
 import { dueRuns, endSchedules, toExpected, isPrewoken, nearestRun, newSchedules } from './simulated-schedules.harness';
-import { endIdleTime, addStepToFigures, recordJobStart } from './simulated-waits.harness';
+import { endIdleTime, addStepToFigures, recordGap, recordJobStart } from './simulated-waits.harness';
 import {
   toDateOrNull,
   day,
@@ -15,12 +16,13 @@ import {
   changeAgentStatus,
   createAgent,
   createEmptyFigures,
+  createJob,
   type FleetFigures,
   second,
   idleTickMs,
   stepMs,
   type SimulatedAgent as Agent,
-  type SimulatedJob as Job,
+  type SimulatedLaunch as Launch,
 } from './simulated-machines.harness';
 
 // Simulates machines, their jobs and the service over days, in memory and within seconds. The real decision functions
@@ -32,6 +34,8 @@ export interface FleetOptions {
   seed: number;
   idleStopMinutes: number;
   policy: IdleStopPolicy;
+  /** How two thirds of the runs choose a machine of their organization. Undefined: all runs name their machine. */
+  prefer?: TargetPreference;
 }
 
 const watchTickMs = 10 * second;
@@ -42,11 +46,16 @@ const offlineAfterMs = 90 * second;
 const limits = { lostAfterMs: 15 * minute, stalledAfterMs: 0 };
 const maxRuntimeMs = 3 * hour;
 
-export function simulateFleet({ agents: count, days, seed, idleStopMinutes, policy }: FleetOptions): FleetFigures {
+export function simulateFleet({ agents: count, days, seed, ...options }: FleetOptions): FleetFigures {
+  const { idleStopMinutes, policy, prefer } = options;
   const random = createSeededRandom(seed);
   const between = (low: number, high: number) => low + random() * (high - low);
   const figures = createEmptyFigures();
-  const fleet = Array.from({ length: count }, (_, index) => createAgent(newSchedules(index, random), random));
+  const fleet = Array.from({ length: count }, (_, index) =>
+    createAgent(String(index).padStart(4, '0'), newSchedules(index, random), random),
+  );
+  const placements = prefer ? openPlacements(fleet, { figures, prefer, launch, startNextRun, startWakeOfAgent }) : [];
+  const placementOf = new Map(placements.flatMap((placement) => placement.agents.map((agent) => [agent, placement])));
   const end = days * day;
   const arrivals = drawRandomLaunches(fleet.length, end, random);
   const outages = drawTimes(end, days * 3, random).map((at) => ({ at, until: at + between(5 * second, 3 * minute) }));
@@ -72,11 +81,14 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     if (!up) figures.disturbedAt = now;
     // Clients repeat their calls while the service is down.
     while (up && nextArrival < arrivals.length && arrivals[nextArrival]!.at <= now) {
-      const { at, agent } = arrivals[nextArrival]!;
-      launchRun(fleet[agent % count]!, { now, clock, at, dueAt: null });
+      const { at, agent: index } = arrivals[nextArrival]!;
+      const agent = fleet[index % count]!;
+      const placement = isUnplaced(nextArrival) ? placementOf.get(agent) : undefined;
+      launch(placement ?? agent, { now, clock, at, dueAt: null });
       nextArrival += 1;
     }
-    if (now === end) fleet.forEach(endSchedules);
+    if (now === end) [...fleet, ...placements].forEach(endSchedules);
+    if (up) for (const placement of placements) placement.simulateService(now, clock);
     for (const agent of fleet) {
       const isOff = agent.status === 'stopped' && agent.power === 'off' && agent.queue.length === 0 && !agent.enqueued;
       if (isOff && clock < nearestRun(agent)) continue;
@@ -85,39 +97,23 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
       addStepToFigures(figures, agent, { now, clock, up });
     }
   }
+  for (const { queue } of placements) figures.left += queue.length;
   for (const agent of fleet) {
     figures.left += agent.queue.length + (agent.current ? 1 : 0);
     if (agent.power !== 'off') figures.machinesLeftOn += 1;
   }
   return figures;
 
-  function launchRun(agent: Agent, run: { now: number; clock: number; at: number; dueAt: number | null }): void {
-    const { now, clock, at, dueAt } = run;
+  function launch(owner: Agent | SimulatedPlacement, run: Launch): void {
     figures.jobs += 1;
-    const isFree = agent.current === null && agent.queue.length === 0;
-    if (isFree && agent.freeClock !== null && clock >= agent.freeClock) {
-      agent.gaps = addIdleGap(agent.gaps, { ms: clock - agent.freeClock, scheduled: dueAt !== null });
+    if (owner instanceof SimulatedPlacement) {
+      owner.queue.push(createJob(run, { isBehind: owner.isBusy, isUnplaced: true }, random));
+      return;
     }
-    const chance = random();
-    const fate =
-      chance < 0.015 ? 'hangs' : chance < 0.03 ? 'kills the worker' : chance < 0.04 ? 'kills the machine' : 'ends';
-    // Most runs take minutes, some take hours.
-    const workMs = at % 7 < 6 ? between(2 * minute, 20 * minute) : between(30 * minute, 150 * minute);
-    const job: Job = {
-      attempt: 1,
-      notBefore: clock,
-      workMs,
-      fate,
-      isDispatched: false,
-      startedAt: null,
-      lastReportAt: clock,
-      endsAt: 0,
-      dueAt,
-      queuedNow: now,
-      isBehind: !isFree,
-    };
-    agent.queue.push(job);
-    agent.enqueued = true;
+    const isBehind = owner.current !== null || owner.queue.length > 0;
+    if (!isBehind) recordGap(owner, run);
+    owner.queue.push(createJob(run, { isBehind, isUnplaced: false }, random));
+    owner.enqueued = true;
   }
 
   /** Simulates one agent's machine and the worker on it. */
@@ -172,11 +168,11 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
   /** Simulates the service's loops and messages for one agent. */
   function simulateService(agent: Agent, now: number, clock: number): void {
     if (now % watchTickMs === 0) failAgentIfSilent(agent, clock);
-    for (const dueAt of dueRuns(agent, clock)) launchRun(agent, { now, clock, at: Math.round(dueAt / minute), dueAt });
+    for (const dueAt of dueRuns(agent, clock)) launch(agent, { now, clock, at: Math.round(dueAt / minute), dueAt });
     if (!agent.wake && isPrewoken(agent, clock)) startWakeOfAgent(agent, now, clock);
     continueWakeOfAgent(agent, now, clock);
     continueStopOfAgent(agent, now, clock);
-    const waits = agent.queue.some(({ notBefore }) => notBefore <= clock) && !agent.current;
+    const waits = findDue(agent.queue, clock) !== undefined && !agent.current;
     const canTake = agent.status === 'online' || clock - agent.checkedAt >= sweepRestMs || clock < agent.checkedAt;
     if (agent.enqueued || (waits && canTake)) startNextRun(agent, now, clock);
     if (now % staleTickMs === 0 && agent.current) failStaleJob(agent, now, clock);
@@ -192,7 +188,8 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
   function startNextRun(agent: Agent, now: number, clock: number): void {
     agent.enqueued = false;
     agent.checkedAt = clock;
-    const head = agent.queue.find(({ notBefore }) => notBefore <= clock) ?? null;
+    const queue = findNextQueue(agent, placementOf.get(agent), clock);
+    const head = queue ? findDue(queue, clock)! : null;
     const restsUntil = agent.failedWakes > 0 ? agent.lastFailureAt + getWakeDelayMs(agent.failedWakes) : 0;
     const decision = decideJobStart({
       agent: { status: agent.status, provider: 'ec2', drain: null, currentJobId: agent.current ? 'a job' : null },
@@ -205,7 +202,8 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
       missingSecrets: [],
     });
     if (decision.action === 'start') {
-      agent.queue.splice(agent.queue.indexOf(head!), 1);
+      queue!.splice(queue!.indexOf(head!), 1);
+      if (head!.isUnplaced) recordGap(agent, { clock, dueAt: head!.dueAt });
       Object.assign(head!, { isDispatched: true, lastReportAt: clock });
       Object.assign(agent, { current: head, lastActivityAt: clock, afterRun: false });
     }
@@ -336,7 +334,8 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     if (how === 'completed' || job.attempt > 2) return;
     const retry = { attempt: job.attempt, retryBackoff: 'exponential', retryDelayMs: minute } as const;
     const delayMs = computeRetryDelayMs(retry, random());
-    agent.queue.push({
+    const queue = job.isUnplaced ? placementOf.get(agent)!.queue : agent.queue;
+    queue.push({
       ...job,
       attempt: job.attempt + 1,
       fate: 'ends',

@@ -30,11 +30,14 @@ export interface SimulatedJob {
   dueAt: number | null;
   /** Time when the job was queued, in true time (not by the service's clock). */
   queuedNow: number;
-  /** Whether the machine had other work when the job arrived. */
+  /** Whether the machine, or each machine that could take the job, had other work when the job arrived. */
   isBehind: boolean;
+  /** Whether any machine of the organization can take the job. */
+  isUnplaced: boolean;
 }
 
 export interface SimulatedAgent {
+  id: string;
   status: AgentStatus;
   statusSince: number;
   lastActivityAt: number | null;
@@ -53,6 +56,8 @@ export interface SimulatedAgent {
   schedules: SimulatedSchedule[];
   /** Earliest next run of the agent's schedules, by the service's clock. */
   nextRunAt: number;
+  /** The run of a schedule without a machine for which this machine was woken. */
+  prewokenRun: { schedule: SimulatedSchedule; at: number } | null;
   /** Usual boot duration of the machine. `boots` and `bootMs` are what the service has measured. */
   baseBootMs: number;
   boots: number[];
@@ -78,10 +83,12 @@ export interface SimulatedAgent {
   unattendedMs: number;
 }
 
-export function createAgent(schedules: SimulatedSchedule[], random: () => number): SimulatedAgent {
+export function createAgent(id: string, schedules: SimulatedSchedule[], random: () => number): SimulatedAgent {
   return {
+    id,
     schedules,
-    nextRunAt: Math.min(...schedules.map(({ nextRunAt }) => nextRunAt.getTime())),
+    nextRunAt: findFirstTime(schedules),
+    prewokenRun: null,
     baseBootMs: (22 + 58 * random()) * second,
     boots: [],
     bootMs: null,
@@ -114,6 +121,43 @@ export function createAgent(schedules: SimulatedSchedule[], random: () => number
     idleSince: null,
     allowanceMs: 0,
     unattendedMs: 0,
+  };
+}
+
+export function findFirstTime(schedules: readonly SimulatedSchedule[]): number {
+  return Math.min(...schedules.map(({ nextRunAt }) => nextRunAt.getTime()));
+}
+
+export interface SimulatedLaunch {
+  now: number;
+  clock: number;
+  at: number;
+  dueAt: number | null;
+}
+
+export function createJob(
+  { now, clock, at, dueAt }: SimulatedLaunch,
+  { isBehind, isUnplaced }: Pick<SimulatedJob, 'isBehind' | 'isUnplaced'>,
+  random: () => number,
+): SimulatedJob {
+  const chance = random();
+  const fate =
+    chance < 0.015 ? 'hangs' : chance < 0.03 ? 'kills the worker' : chance < 0.04 ? 'kills the machine' : 'ends';
+  // Most runs take minutes, some take hours.
+  const [low, high] = at % 7 < 6 ? [2 * minute, 20 * minute] : [30 * minute, 150 * minute];
+  return {
+    attempt: 1,
+    notBefore: clock,
+    workMs: low + random() * (high - low),
+    fate,
+    isDispatched: false,
+    startedAt: null,
+    lastReportAt: clock,
+    endsAt: 0,
+    dueAt,
+    queuedNow: now,
+    isBehind,
+    isUnplaced,
   };
 }
 
@@ -162,6 +206,8 @@ export interface FleetFigures {
    * other work.
    */
   waitedMs: number;
+  /** First attempts of runs that name their machine and of those that do not, with their time from queue to start. */
+  waits: Record<'named' | 'unplaced', { runs: number; ms: number }>;
   /** First attempts of scheduled runs, and the causes of the late ones. */
   scheduled: number;
   late: Record<LateBy, number>;
@@ -194,6 +240,7 @@ export function createEmptyFigures(): FleetFigures {
     machinesLeftOn: 0,
     unscheduled: 0,
     waitedMs: 0,
+    waits: { named: { runs: 0, ms: 0 }, unplaced: { runs: 0, ms: 0 } },
     scheduled: 0,
     late: { 'other work': 0, 'an outage or a clock': 0, 'a machine failure': 0, 'the policy': 0 },
     disturbedAt: -Infinity,

@@ -3,10 +3,10 @@ import { parseCron } from '../cron/cron-rule';
 import { findNextRun } from '../cron/find-next-run';
 import { decidePrewakeOfMachine } from '../prewake/decide-prewake';
 import { decideScheduleTick, type GuardFacts } from '../ticks/decide-tick';
-import { minute, type SimulatedAgent, type SimulatedSchedule } from './simulated-machines.harness';
+import { findFirstTime, minute, type SimulatedAgent, type SimulatedSchedule } from './simulated-machines.harness';
 
 const timezone = 'UTC';
-const longestLeadMs = 10 * minute;
+export const longestLeadMs = 10 * minute;
 
 /**
  * Returns typical schedules of dental practices: claims by night and by day, some every few hours, on weekdays or every
@@ -30,30 +30,46 @@ export function newSchedules(index: number, random: () => number): SimulatedSche
   });
 }
 
-/** Returns the time from which the machine may have to be woken. */
-export function nearestRun({ nextRunAt }: SimulatedAgent): number {
+interface Scheduled {
+  schedules: SimulatedSchedule[];
+  nextRunAt: number;
+}
+
+/** Returns the time from which a machine may have to be woken. */
+export function nearestRun({ nextRunAt }: Pick<Scheduled, 'nextRunAt'>): number {
   return nextRunAt - longestLeadMs;
 }
 
-export function toExpected({ nextRunAt }: SimulatedAgent): Omit<ExpectedRun, 'agentId'> | null {
-  return nextRunAt === Infinity ? null : { at: new Date(nextRunAt), name: 'a schedule' };
+/**
+ * Returns the time of the run that the machine expects: of its own schedules, or of one without a machine for which it
+ * was woken and whose run has not been launched yet.
+ */
+function findExpectedTime({ nextRunAt, prewokenRun }: SimulatedAgent): number {
+  const isOpen = prewokenRun && prewokenRun.schedule.nextRunAt.getTime() === prewokenRun.at;
+  return isOpen ? Math.min(nextRunAt, prewokenRun.at) : nextRunAt;
+}
+
+export function toExpected(agent: SimulatedAgent): Omit<ExpectedRun, 'agentId'> | null {
+  const at = findExpectedTime(agent);
+  return at === Infinity ? null : { at: new Date(at), name: 'a schedule' };
 }
 
 /** Whether the machine is kept on because it would be woken for its next run at once. */
-export function isKeptOnForRun({ nextRunAt, bootMs }: SimulatedAgent, clock: number): boolean {
-  const leftMs = nextRunAt - clock;
+export function isKeptOnForRun(agent: SimulatedAgent, clock: number): boolean {
+  const { bootMs } = agent;
+  const leftMs = findExpectedTime(agent) - clock;
   return leftMs <= longestLeadMs && leftMs <= computePrewakeLeadMs(bootMs);
 }
 
-export function endSchedules(agent: SimulatedAgent): void {
-  Object.assign(agent, { schedules: [], nextRunAt: Infinity });
+export function endSchedules(owner: Scheduled): void {
+  Object.assign(owner, { schedules: [], nextRunAt: Infinity });
 }
 
 /** Returns the scheduled times for which a run is launched now. */
-export function dueRuns(agent: SimulatedAgent, clock: number): number[] {
-  if (agent.nextRunAt > clock) return [];
+export function dueRuns(owner: Scheduled, clock: number): number[] {
+  if (owner.nextRunAt > clock) return [];
   const now = new Date(clock);
-  const runs = agent.schedules.flatMap((schedule) => {
+  const runs = owner.schedules.flatMap((schedule) => {
     if (schedule.nextRunAt > now) return [];
     const { rule, nextRunAt } = schedule;
     const decision = decideScheduleTick({ enabled: true, nextRunAt, rule, timezone, misfirePolicy: 'once' }, now);
@@ -61,7 +77,7 @@ export function dueRuns(agent: SimulatedAgent, clock: number): number[] {
     schedule.nextRunAt = decision.next!;
     return decision.run ? [decision.run.getTime()] : [];
   });
-  agent.nextRunAt = Math.min(...agent.schedules.map(({ nextRunAt }) => nextRunAt.getTime()));
+  owner.nextRunAt = findFirstTime(owner.schedules);
   return runs;
 }
 

@@ -1,4 +1,4 @@
-import { computePrewakeLeadMs, getWakeDelayMs } from '@muster/machines';
+import { addIdleGap, computePrewakeLeadMs, getWakeDelayMs } from '@muster/machines';
 import { isKeptOnForRun } from './simulated-schedules.harness';
 import {
   type FleetFigures,
@@ -7,6 +7,7 @@ import {
   second,
   type SimulatedAgent,
   type SimulatedJob,
+  type SimulatedLaunch,
   stepMs,
 } from './simulated-machines.harness';
 
@@ -20,6 +21,9 @@ export function recordJobStart(
   { job, now, clock }: { job: SimulatedJob; now: number; clock: number },
 ): void {
   if (job.attempt > 1) return;
+  const wait = figures.waits[job.isUnplaced ? 'unplaced' : 'named'];
+  wait.runs += 1;
+  wait.ms += now - job.queuedNow;
   if (job.dueAt === null) {
     figures.unscheduled += 1;
     figures.waitedMs += now - (job.isBehind ? Math.max(job.queuedNow, agent.freeAt) : job.queuedNow);
@@ -66,4 +70,10 @@ export function endIdleTime(figures: FleetFigures, agent: SimulatedAgent, now: n
   const missedTickMs = agent.allowanceMs > 0 ? idleTickMs : 0;
   figures.longestIdleNetMs = Math.max(figures.longestIdleNetMs, idleMs - agent.allowanceMs - missedTickMs);
   agent.idleSince = null;
+}
+
+/** Learns the time for which the machine was idle before a run arrived. */
+export function recordGap(agent: SimulatedAgent, { clock, dueAt }: Pick<SimulatedLaunch, 'clock' | 'dueAt'>): void {
+  if (agent.freeClock === null || clock < agent.freeClock) return;
+  agent.gaps = addIdleGap(agent.gaps, { ms: clock - agent.freeClock, scheduled: dueAt !== null });
 }

@@ -105,6 +105,17 @@ describe('runDueSchedules', () => {
     },
   );
 
+  it('a tick at the exact time of a run launches it after the runs that were missed', async () => {
+    const id = await make('0 * * * *', { misfirePolicy: 'all' });
+    clock.set('2026-03-07T15:00:00.000Z');
+    await tick();
+    expect((await ledger(id)).map(({ at, outcome }) => [at.toISOString().slice(11, 16), outcome])).toEqual([
+      ['13:00', 'launched'],
+      ['14:00', 'launched'],
+      ['15:00', 'launched'],
+    ]);
+  });
+
   it('the lateness of each scheduled time is measured, including missed ones', async () => {
     const counts = async () => {
       const text = await harness.app.metrics.registry.metrics();

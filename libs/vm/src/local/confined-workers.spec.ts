@@ -140,6 +140,23 @@ describe('the folders of an organization', () => {
 });
 
 describe('the available confinement', () => {
+  (isRoot ? it : it.skip)(
+    'a root user gets an account for each worker, also while the trial takes a while',
+    async () => {
+      const [root, tools] = [await makeFolder(), await makeFolder()];
+      const slowPython = join(tools, 'python3');
+      const lines = ['#!/bin/sh', 'sleep 0.3', `export PATH='${process.env['PATH']}'`, 'exec python3 "$@"', ''];
+      writeFileSync(slowPython, lines.join('\n'));
+      await Promise.all([chmod(slowPython, 0o755), chmod(tools, 0o755)]);
+      const env = { PATH: process.env['PATH']!, PYTHON: slowPython };
+      const own = readConfinementInput(root, env, join(root, 'worker.cjs'));
+      const input = { ...own, needed: [...(own.needed ?? []), slowPython] };
+      const found = await findConfinement(input);
+      expect([found.account, found.fault]).toEqual([true, undefined]);
+      await Promise.all([root, tools].map((each) => rm(each, { recursive: true })));
+    },
+  );
+
   it('findConfinement tries which confinement of workers works, and returns the reason if none does', async () => {
     const root = await makeFolder();
     const input = readConfinementInput(root, { PATH: process.env['PATH']!, PYTHON: '/nowhere/python3' });

@@ -20,7 +20,7 @@ export interface ConfinementInput {
   /** Folder that contains the folders of all local agents. */
   root: string;
   program: string;
-  /** Environment of the workers. */
+  /** Environment variables that every worker gets. */
   baseEnv: Record<string, string>;
   /** Further paths that no script may see, such as files with secrets. */
   secretPaths: string[];

@@ -41,7 +41,7 @@ interface DetailsOfKind {
     since: string;
     jobId: string;
   };
-  /** These fields are the whole data of the event. */
+  /** The data of an event about a user consists of only these fields. */
   user: { userId: string; email: string; secondFactor: string; address: string };
   /** Filters select alerts by the two ids. `to` is the audience of the question that the alert is about. */
   alert: {

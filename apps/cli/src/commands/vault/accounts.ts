@@ -9,7 +9,7 @@ const list: Command = {
   words: 'accounts list',
   summary: 'List the accounts (logins at portals that runs borrow) with their status',
   options: { pool: { type: 'string', value: 'POOL', about: 'Only the accounts of this pool' } },
-  async run({ text, muster, terminal }) {
+  async runCommand({ text, muster, terminal }) {
     const pool = text('pool');
     terminal.printTable(
       await muster()
@@ -54,7 +54,7 @@ const put: Command = {
       about: 'Seconds for which no other run gets the account after a run (default 0)',
     },
   },
-  async run(call) {
+  async runCommand(call) {
     const { args, terminal } = call;
     const pool = call.text('pool');
     if (!pool) throw createUsageError('--pool is missing. Specify the name of a pool, such as --pool delta-dental.');
@@ -75,7 +75,7 @@ const createEnableCommand = (words: string, enabled: boolean, summary: string): 
   words: `accounts ${words}`,
   args: '<name>',
   summary,
-  async run({ args, muster, terminal }) {
+  async runCommand({ args, muster, terminal }) {
     const account = await muster().accounts.update(args[0]!, { enabled });
     terminal.printResult(account, `${account.name} is ${account.status}.`);
   },
@@ -85,7 +85,7 @@ const remove: Command = {
   words: 'accounts delete',
   args: '<name>',
   summary: 'Delete an account (admins only). A run that uses the account continues',
-  async run({ args, muster, terminal }) {
+  async runCommand({ args, muster, terminal }) {
     await muster().accounts.delete(args[0]!);
     terminal.printResult({ name: args[0] }, `${args[0]} is deleted.`);
   },
@@ -95,7 +95,7 @@ const uses: Command = {
   words: 'accounts uses',
   args: '<name>',
   summary: 'List the runs that have or had an account, newest first',
-  async run({ args, muster, terminal }) {
+  async runCommand({ args, muster, terminal }) {
     terminal.printTable(
       await muster().accounts.uses(args[0]!).toArray(),
       [

@@ -7,7 +7,7 @@ const set: Command = {
   args: '<key>',
   summary: 'Save a secret for use by runs',
   more: 'The value is read from stdin, or typed without being displayed.',
-  async run({ args, muster, terminal }) {
+  async runCommand({ args, muster, terminal }) {
     const key = args[0]!;
     const secret = await muster().secrets.set(key, await readSecret(terminal, `Value of ${key}: `));
     terminal.printResult(secret, `${key} is saved. To pass it to a run, use muster run … --secret ${key}.`);
@@ -17,7 +17,7 @@ const set: Command = {
 const list: Command = {
   words: 'secrets list',
   summary: 'List the keys of secrets. The values of secrets are never displayed',
-  async run({ muster, terminal }) {
+  async runCommand({ muster, terminal }) {
     terminal.printTable(
       await muster().secrets.list().toArray(),
       [
@@ -33,7 +33,7 @@ const remove: Command = {
   words: 'secrets delete',
   args: '<key>',
   summary: 'Delete a secret',
-  async run({ args, muster, terminal }) {
+  async runCommand({ args, muster, terminal }) {
     await muster().secrets.delete(args[0]!);
     terminal.printResult({ key: args[0] }, `${args[0]} is deleted.`);
   },

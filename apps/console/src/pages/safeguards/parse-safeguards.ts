@@ -3,7 +3,7 @@ export interface Safeguard {
   title: string;
   /** Measures of the product that meet the rule. */
   product: string;
-  /** Duties of the operator that meet the rule. */
+  /** Measures that the operator must take to meet the rule. */
   operator: string;
   /** Tests that show what the product does: path of the file, and name of the test. */
   tests: { file: string; name: string }[];

@@ -11,7 +11,7 @@ import {
 } from '../../api/generated';
 import { usePermission } from '../../api/session';
 import { useList } from '../../api/use-list';
-import { Time } from '../../format/time';
+import { Duration, Time } from '../../format/time';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { ErrorNote } from '../../ui/error-note';
@@ -64,7 +64,7 @@ export function Concurrency() {
         list={list}
         search="Search keys"
         empty="No run holds a concurrency key or waits for one. Add concurrency keys to a workflow or a run to limit how many runs are in progress at the same time."
-        heads={['Key', 'Limit', 'Held by', 'Waiting', 'Waiting since', 'Actions']}
+        heads={['Key', 'Limit', 'Held by', 'Waiting', 'Actions']}
         row={(state) => (
           <tr key={state.key}>
             <td className="[overflow-wrap:anywhere]">
@@ -72,9 +72,13 @@ export function Concurrency() {
             </td>
             <td>{state.paused ? 'paused' : state.limit}</td>
             <td>{state.held === 1 ? '1 run' : `${state.held} runs`}</td>
-            <td>{state.waiting === 1 ? '1 run' : `${state.waiting} runs`}</td>
             <td>
-              <Time at={state.oldestWaitingSince} relative />
+              <p>{state.waiting === 1 ? '1 run' : `${state.waiting} runs`}</p>
+              {state.oldestWaitingSince !== null && (
+                <p className="text-xs text-dim">
+                  for up to <Duration from={state.oldestWaitingSince} />
+                </p>
+              )}
             </td>
             <td>
               <ActionMenu

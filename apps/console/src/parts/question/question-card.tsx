@@ -10,7 +10,7 @@ interface QuestionCardProps {
   question: Question;
   /** Shows links to the run and its workflow; for pages other than the run's own. */
   withRun?: boolean;
-  /** Shows the browser of the run as it is now instead of the screenshot, if the run has one. */
+  /** Shows the browser of the run as it is now instead of the screenshot, if the run has one and the user may see it. */
   live?: boolean;
   /**
    * Called after each click and key press. It is not called on focus, because the list could then move while the
@@ -46,7 +46,7 @@ export function QuestionCard({ question, withRun, live, onTouched }: QuestionCar
           {isOpen && !live && question.takeover && 'Open the run to use its browser.'}
         </p>
       </div>
-      {isOpen && live && jobId ? (
+      {isOpen && live && jobId && user.permissions.includes('runs.screens') ? (
         <LiveScreen jobId={jobId} usable={question.takeover && canAnswer(question, user)}>
           <Screenshot question={question} />
         </LiveScreen>

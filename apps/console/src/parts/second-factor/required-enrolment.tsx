@@ -8,7 +8,7 @@ interface RequiredProps {
   onDone: (me: Identity) => void;
 }
 
-/** Setup during a sign-in, for users without a second factor if their organization requires one. */
+/** Setup during a sign-in, for users without a second factor who must have one. */
 export function RequiredEnrolment({ ticket, actions, onDone }: RequiredProps) {
   return (
     <EnrolAuthenticator
@@ -17,7 +17,7 @@ export function RequiredEnrolment({ ticket, actions, onDone }: RequiredProps) {
       confirm={(code) => secondFactorConfirmAtLogin({ body: { ticket, code } })}
       onDone={({ user, organization }) => onDone({ user, organization })}
     >
-      <p>Your organization requires a second factor: an app on your phone that shows codes.</p>
+      <p>Your account requires a second factor: an app on your phone that shows codes.</p>
     </EnrolAuthenticator>
   );
 }

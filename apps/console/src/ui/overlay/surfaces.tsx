@@ -127,7 +127,9 @@ export function DialogSurface(props: DialogSurfaceProps) {
             sm:rounded-panel ${wide ? 'sm:max-w-3xl' : 'sm:max-w-md'} ${hidden ? 'invisible' : ''}`}
         >
           <div className="flex items-start justify-between gap-3">
-            <Dialog.Title className="text-base font-semibold">{removeDirectionMarks(title)}</Dialog.Title>
+            <Dialog.Title className="min-w-0 text-base font-semibold [overflow-wrap:anywhere]">
+              {removeDirectionMarks(title)}
+            </Dialog.Title>
             <Dialog.Close asChild>
               <IconButton label="Close" className="-mt-1 -mr-1">
                 <X aria-hidden className="size-4" />

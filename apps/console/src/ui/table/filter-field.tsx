@@ -22,7 +22,7 @@ export function FilterField({ name, label, type = 'text', placeholder }: FilterF
   );
   return (
     <label className="flex items-center gap-1.5 max-sm:w-full">
-      <span className="whitespace-nowrap text-dim max-sm:min-w-16">{label}</span>
+      <span className="whitespace-nowrap text-dim max-sm:min-w-18">{label}</span>
       <input
         type={type}
         placeholder={placeholder}

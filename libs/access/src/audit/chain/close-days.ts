@@ -91,7 +91,7 @@ async function openAuditChains(database: Database, now: Date): Promise<void> {
        AS at`,
     [now],
   );
-  // The row with the smallest id may be slightly younger than the row with the earliest time.
+  // An hour is subtracted, because the row with the smallest id may be slightly younger than the earliest row.
   const start = getStartOfUtcDay(formatUtcDay(new Date(first!.at.getTime() - 3_600_000)));
   await database.query('system', 'UPDATE audit_chain SET closed_before = $1 WHERE closed_before IS NULL', [start]);
 }

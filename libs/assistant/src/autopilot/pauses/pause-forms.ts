@@ -35,7 +35,10 @@ export function toStepOverride({ kind, answer }: Pick<SessionQuestion, 'kind' | 
   return kind === 'text' ? { instruction: String(value) } : {};
 }
 
-/** Returns the answer that a person gives who resumes the session with this change of a step; null if none fits. */
+/**
+ * Converts a change of the step, with which a person resumes the session, to the answer of the session's question; null
+ * if it answers the question in no valid way.
+ */
 export function toPauseAnswer(reason: PauseReason, { instruction, code, skip }: StepOverride): unknown {
   const isUnchanged = instruction === undefined && code === undefined && !skip;
   switch (pauseForms[reason].kind) {

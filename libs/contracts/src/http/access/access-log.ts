@@ -15,6 +15,7 @@ export const readSubjects = [
   'recording',
   'recordings',
   'imaging',
+  'schedule',
   'question',
   'questions',
   'chat',

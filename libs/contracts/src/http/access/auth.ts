@@ -34,7 +34,7 @@ export class SignInNeeds {
     description:
       'Next step of the sign-in. totp: send a code of the authenticator app, or use a passkey. passkey: use a ' +
       'passkey, because the user has no authenticator app. enrolment: set up a second factor, because the ' +
-      'organization requires one.',
+      'organization or the service requires one.',
   })
   needs!: SignInNeed;
   @TextField({
@@ -44,7 +44,7 @@ export class SignInNeeds {
   ticket!: string;
 }
 
-/** Proof of a second factor: exactly one of the three fields. */
+/** Proof of a second factor: exactly one of the fields. */
 export class SecondFactorProof {
   @TextField({ optional: true, max: 20, example: '287082', description: 'Code of the authenticator app.' })
   code?: string;
@@ -60,6 +60,8 @@ export class SecondFactorProof {
     description: 'JSON response of the browser to the options of POST /api/auth/passkeys/sign-in/options.',
   })
   passkey?: Record<string, unknown>;
+  @JsonField({ optional: true, description: 'Same as `passkey`.' })
+  response?: Record<string, unknown>;
 }
 
 export class TotpLoginBody extends SecondFactorProof {
@@ -70,12 +72,23 @@ export class TicketBody {
   @TextField({ max: 128 }) ticket!: string;
 }
 
-export class TicketCodeBody {
-  @TextField({ max: 128 }) ticket!: string;
-  @TextField({ max: 20, example: '287082' }) code!: string;
+/** A ticket for a user whose sign-in requires a second factor; absent for a user who is signed in. */
+const enrolmentTicket = {
+  ...({ optional: true, max: 128 } as const),
+  description: 'Ticket of a sign-in with `needs: "enrolment"`, which replaces the session.',
+};
+
+export class TotpBeginBody {
+  @TextField(enrolmentTicket) ticket?: string;
 }
 
-export class CodeBody {
+export class TotpConfirmBody {
+  @TextField({ max: 20, example: '287082' }) code!: string;
+  @TextField(enrolmentTicket) ticket?: string;
+}
+
+export class TicketCodeBody {
+  @TextField({ max: 128 }) ticket!: string;
   @TextField({ max: 20, example: '287082' }) code!: string;
 }
 

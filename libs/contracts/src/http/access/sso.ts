@@ -3,6 +3,7 @@ import {
   DateTimeField,
   EmailField,
   EnumField,
+  IntField,
   ListField,
   TextField,
   TextListField,
@@ -21,6 +22,15 @@ const roleMapDescription =
 const enforcedDescription =
   'Whether passwords and passkeys of users of the proved domains are rejected. The admin with `breakGlass` and ' +
   'super_admins can still sign in.';
+
+const requiredAcrDescription =
+  'Authentication contexts that are sufficient for a sign-in. They are requested (`acr_values`), and the `acr` of the ID ' +
+  'token must be one of them. Any context is sufficient if the list is empty.';
+const requiredAmrDescription =
+  'Authentication methods that a sign-in must have used, such as mfa. The `amr` of the ID token must contain all of them.';
+const maxAgeDescription =
+  'Maximum number of seconds since the user proved to the provider who they are. It is requested (`max_age`), and the ' +
+  '`auth_time` of the ID token is compared with it. Null accepts any time.';
 
 export class PutSsoBody {
   @UrlField({
@@ -56,6 +66,18 @@ export class PutSsoBody {
   })
   roleMap?: Record<string, string> | null;
   @BooleanField({ example: false, description: enforcedDescription }) enforced!: boolean;
+  @TextListField({
+    ...{ optional: true, maxItems: 20, max: 200, example: ['urn:okta:loa:2fa:any'] },
+    description: requiredAcrDescription,
+  })
+  requiredAcr?: string[];
+  @TextListField({ optional: true, maxItems: 20, max: 100, example: ['mfa'], description: requiredAmrDescription })
+  requiredAmr?: string[];
+  @IntField({
+    ...{ optional: true, nullable: true, min: 0, max: 31_536_000, example: 3600 },
+    description: maxAgeDescription,
+  })
+  maxAgeSeconds?: number | null;
 }
 
 const domainProvers = ['dns', 'super_admin'] as const;
@@ -81,6 +103,10 @@ export class Sso {
   @TextMapField({ nullable: true, example: { 'Muster admins': 'admin' }, description: roleMapDescription })
   roleMap!: Record<string, string> | null;
   @BooleanField({ example: false, description: enforcedDescription }) enforced!: boolean;
+  @TextListField({ max: 200, example: ['urn:okta:loa:2fa:any'], description: requiredAcrDescription })
+  requiredAcr!: string[];
+  @TextListField({ max: 100, example: ['mfa'], description: requiredAmrDescription }) requiredAmr!: string[];
+  @IntField({ nullable: true, example: 3600, description: maxAgeDescription }) maxAgeSeconds!: number | null;
   @UrlField({
     example: 'https://muster.example.com/api/auth/sso/callback',
     description: 'Redirect address (sign-in callback) to register at the provider.',

@@ -8,7 +8,7 @@ import ipaddr from 'ipaddr.js';
  * usually has the whole /64.
  */
 export function getClientAddress({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string {
-  return toAddressGroup(ip) ?? toAddressGroup(socket.remoteAddress) ?? 'unknown';
+  return toCountedAddress(ip) ?? toCountedAddress(socket.remoteAddress) ?? 'unknown';
 }
 
 /** Returns the exact address of the caller; null if no trusted proxy reports one and the connection has none. */
@@ -16,7 +16,7 @@ export function getExactAddress({ ip, socket }: Pick<FastifyRequest, 'ip' | 'soc
   return [ip, socket.remoteAddress].map((text) => removePort(text ?? '')).find((text) => isIP(text)) ?? null;
 }
 
-function toAddressGroup(text: string | undefined): string | null {
+function toCountedAddress(text: string | undefined): string | null {
   const plain = removePort(text ?? '');
   // Addresses with fewer than four parts, such as 1.2.3, are refused, although some parsers accept them: no proxy sends
   // such an address.

@@ -20,7 +20,7 @@ export async function copyObject(call: Call): Promise<void> {
     });
   }
   const condition = readWriteCondition(request.headers);
-  assertMayWrite(condition, bucket.index.get(key));
+  assertMayWrite(condition, bucket.index.getEntry(key));
   const source = await store.getBucket(from.bucket).open(from.key);
   try {
     assertMayCopy(request.headers, source.metadata);

@@ -10,7 +10,7 @@ export async function putObject(call: Call): Promise<void> {
   const key = getKeyOfCall(call);
   const condition = readWriteCondition(request.headers);
   // The condition is checked again after the upload. This first check avoids an upload that would be rejected.
-  assertMayWrite(condition, bucket.index.get(key));
+  assertMayWrite(condition, bucket.index.getEntry(key));
   const headers = selectStoredHeaders(request.headers);
   const payload = call.openPayload({ maxBytes: MAX_PUT_BYTES });
   const staged = await stageFile({

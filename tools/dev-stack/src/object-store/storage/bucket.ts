@@ -25,22 +25,22 @@ export class Bucket {
    */
   putFile({ path, metadata, size }: StagedFile<ObjectMetadata>, condition: WriteCondition): void {
     try {
-      assertMayWrite(condition, this.index.get(metadata.key));
+      assertMayWrite(condition, this.index.getEntry(metadata.key));
       renameSync(path, this.getFilePath(metadata.key));
     } catch (error) {
       rmSync(path, { force: true });
       throw error;
     }
-    this.index.set(createIndexEntry(metadata, size));
+    this.index.setEntry(createIndexEntry(metadata, size));
   }
 
   /** Synchronous for the same reason as `putFile`. A missing key is not an error, because deletes are idempotent. */
   removeKey(key: string, condition: WriteCondition): void {
-    const existing = this.index.get(key);
+    const existing = this.index.getEntry(key);
     if (!existing) return;
     assertMayWrite(condition, existing);
     rmSync(this.getFilePath(key), { force: true });
-    this.index.delete(key);
+    this.index.deleteEntry(key);
   }
 
   flush(): Promise<void> {

@@ -15,17 +15,17 @@ export class KeyIndex {
     this.keys = [...this.entries.keys()].map((key) => Buffer.from(key)).sort(Buffer.compare);
   }
 
-  get(key: string): IndexEntry | undefined {
+  getEntry(key: string): IndexEntry | undefined {
     return this.entries.get(key);
   }
 
-  set(entry: IndexEntry): void {
+  setEntry(entry: IndexEntry): void {
     const bytes = Buffer.from(entry.key);
     if (!this.entries.has(entry.key)) this.keys.splice(this.findPosition(bytes), 0, bytes);
     this.entries.set(entry.key, entry);
   }
 
-  delete(key: string): void {
+  deleteEntry(key: string): void {
     if (this.entries.delete(key)) this.keys.splice(this.findPosition(Buffer.from(key)), 1);
   }
 

@@ -59,14 +59,16 @@ export function Accounts() {
         }
         list={list}
         empty="No accounts yet. An account is a login at a portal. A run that requests an account of a pool borrows a free one when it starts."
-        heads={['Name', 'Pool', 'Status', 'Limit', 'Actions']}
+        heads={['Account', 'Status', 'Limit', 'Actions']}
         row={(account) => (
           <tr key={account.name}>
             <td className="[overflow-wrap:anywhere]">
-              <bdi>{account.name}</bdi>
-            </td>
-            <td className="[overflow-wrap:anywhere]">
-              <bdi>{account.pool}</bdi>
+              <p>
+                <bdi>{account.name}</bdi>
+              </p>
+              <p className="text-xs text-dim">
+                pool <bdi>{account.pool}</bdi>
+              </p>
             </td>
             <td>
               {statuses[account.status]}
@@ -133,7 +135,7 @@ function SetAside({ reported: { reason, message, since, jobId } }: { reported: N
       {reason}
       {message !== null && (
         <>
-          : <bdi>{message}</bdi>
+          : <bdi className="inline! min-w-0!">{message}</bdi>
         </>
       )}
       , reported <Time at={since} relative /> by{' '}

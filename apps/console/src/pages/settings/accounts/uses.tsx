@@ -21,7 +21,7 @@ export function AccountUses({ account: name, onClose }: { account: string; onClo
         title="Runs"
         list={list}
         empty="No run has had this account."
-        heads={['Run', 'Agent', 'From', 'To']}
+        heads={['Run', 'Agent', 'Time']}
         row={({ jobId, agentId, from, to }) => (
           <tr key={jobId}>
             <td>
@@ -33,9 +33,15 @@ export function AccountUses({ account: name, onClose }: { account: string; onClo
               <AgentLink id={agentId} />
             </td>
             <td>
-              <Time at={from} />
+              <Time at={from} />{' '}
+              {to === null ? (
+                'until now'
+              ) : (
+                <>
+                  – <Time at={to} />
+                </>
+              )}
             </td>
-            <td>{to === null ? 'has it now' : <Time at={to} />}</td>
           </tr>
         )}
       />

@@ -63,7 +63,7 @@ export function SecondFactor() {
           open
           onOpenChange={closeDialog}
           title="Remove your second factor"
-          description="Your other sessions end. If the organization requires a second factor, this session ends too, and you must set up a second factor at the next sign-in."
+          description="Your other sessions end. If you must have a second factor, this session ends too, and you must set up a second factor at the next sign-in."
         >
           <Form
             submit="Remove"

@@ -125,6 +125,30 @@ function ProviderForm({ sso }: { sso: Sso | null }) {
             </>
           )}
         />
+        <TextField
+          label="Required authentication contexts (acr)"
+          name="requiredAcr"
+          maxLength={2000}
+          defaultValue={sso?.requiredAcr.join(' ')}
+          hint="Separated by spaces, such as urn:okta:loa:2fa:any. The provider must confirm one of them. Empty: any is sufficient."
+        />
+        <TextField
+          label="Required authentication methods (amr)"
+          name="requiredAmr"
+          maxLength={2000}
+          defaultValue={sso?.requiredAmr.join(' ')}
+          hint="Separated by spaces, such as mfa. The provider must confirm all of them."
+        />
+        <TextField
+          label="Maximum age of the sign-in at the provider, in minutes"
+          name="maxAge"
+          type="number"
+          min={0}
+          max={525600}
+          step="any"
+          defaultValue={typeof sso?.maxAgeSeconds === 'number' ? String(sso.maxAgeSeconds / 60) : ''}
+          hint="A user who signed in there longer ago must do so again. Empty: any age is accepted."
+        />
         <CheckField label="Require single sign-on for these domains" name="enforced" initial={sso?.enforced ?? false} />
         <p className="text-xs text-warn">
           If required, passwords and passkeys of these domains are rejected. First test the provider and sign in with it
@@ -159,14 +183,18 @@ function readSettings(values: Values) {
     issuer: values.readText('issuer'),
     clientId: values.readText('clientId'),
     ...(secret ? { clientSecret: secret } : {}),
-    domains: values
-      .readText('domains')
-      .split(/[\s,]+/)
-      .filter(Boolean),
+    domains: splitWords(values.readText('domains')),
     roleClaim: values.readText('roleClaim') || null,
     roleMap: roles.length > 0 ? map : null,
     enforced: values.readFlag('enforced'),
+    requiredAcr: splitWords(values.readText('requiredAcr')),
+    requiredAmr: splitWords(values.readText('requiredAmr')),
+    maxAgeSeconds: values.readText('maxAge') === '' ? null : Math.round(Number(values.readText('maxAge')) * 60),
   };
+}
+
+function splitWords(text: string): string[] {
+  return text.split(/[\s,]+/).filter(Boolean);
 }
 
 function ProviderTest() {
