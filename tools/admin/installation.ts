@@ -30,7 +30,23 @@ export async function openInstallation(dataDir: string | undefined, environment:
 async function openFolderInstallation(dataDir: string, environment: Environment): Promise<Installation> {
   const secrets = await readSecrets(dataDir);
   const isRunning = (await waitForEndOf(dataDir)) === 'held';
-  const { databaseUrl, endpoint, stop } = isRunning ? await readAddresses(dataDir) : await startParts(dataDir, secrets);
+  const parts = isRunning ? await readAddresses(dataDir) : await startParts(dataDir, secrets);
+  return connectToParts(parts, { secrets, environment });
+}
+
+/** Opens the data folder of a running `npm start`. */
+export async function openRunningInstallation(dataDir: string, environment: Environment): Promise<Installation> {
+  const folder = resolve(dataDir);
+  const secrets = await readSecrets(folder);
+  if ((await waitForEndOf(folder)) !== 'held')
+    throw new AdminError(`No Muster is running on ${folder}; a continuous backup follows a running one.`);
+  return connectToParts(await readAddresses(folder), { secrets, environment });
+}
+
+function connectToParts(
+  { databaseUrl, endpoint, stop }: { databaseUrl: string; endpoint: string; stop: () => Promise<void> },
+  { secrets, environment }: { secrets: StoredSecrets; environment: Environment },
+): Installation {
   const own = {
     ...environment,
     DATABASE_URL: databaseUrl,

@@ -87,8 +87,9 @@ async function measureVisit(browser: Browser, address: string, name: PageName, p
     await page.getByLabel('Email').fill(person.email);
     await page.getByLabel('Password').fill(person.password);
     const began = performance.now();
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.waitForFunction(isComplete, undefined, { polling: 'raf' });
+    // Enter leaves the pointer where it is. After a click it could lie on a link, whose page would be loaded in advance.
+    await page.getByLabel('Password').press('Enter');
+    await waitInPage(page, isComplete);
     const firstMs = performance.now() - began;
     const kilobytes = await page.evaluate<number>(
       `performance.getEntriesByType('resource').filter(({ name }) => /\\.js$/.test(name))
@@ -98,7 +99,7 @@ async function measureVisit(browser: Browser, address: string, name: PageName, p
     await page.waitForTimeout(1000);
     const shift = await page.evaluate<number>('window.shift');
     await page.evaluate(`document.querySelector('nav[aria-label=Main] a[href$="/workflows"]').click()`);
-    await page.waitForFunction(`document.querySelector('h1')?.innerText === 'Workflows' && ${isComplete}`);
+    await waitInPage(page, `document.querySelector('h1')?.innerText === 'Workflows' && ${isComplete}`);
     const againMs = await measureBackNavigation(page);
     return { firstMs, againMs, shift, kilobytes };
   } finally {
@@ -109,6 +110,17 @@ async function measureVisit(browser: Browser, address: string, name: PageName, p
 /** Whether the page is shown and none of its parts is loading. */
 const isComplete = `(document.querySelector('nav[aria-label=Main]') !== null && document.querySelector('h1') !== null
   && document.querySelector('main [aria-label=Loading]') === null)`;
+
+/**
+ * Waits until the condition is true in a painted frame. Playwright's own waiting calls `eval` in the page, which the
+ * content security policy of the console refuses.
+ */
+function waitInPage(page: Page, condition: string): Promise<void> {
+  return page.evaluate<void>(`new Promise((done) => {
+    const check = () => (${condition} ? done() : requestAnimationFrame(check));
+    check();
+  })`);
+}
 
 /** Returns to the page before and measures in the page itself until it is painted. */
 function measureBackNavigation(page: Page): Promise<number> {

@@ -23,13 +23,13 @@ const retainedBackups = 3;
 const jobs = 2;
 
 /**
- * Takes a backup into the data folder and returns a function that restores it. The key is stored in the folder, as the
- * other keys are.
+ * Takes a backup into the data folder and returns a function that restores it, into the same database by default. The
+ * key is stored in the folder, as the other keys are.
  */
 export async function saveBeforeUpgrade(
-  { databaseUrl, dataDir }: UpgradeData,
+  { databaseUrl, dataDir }: Pick<UpgradeData, 'databaseUrl' | 'dataDir'>,
   version: string,
-): Promise<{ id: string; restore: () => Promise<void> }> {
+): Promise<{ id: string; restore: (into?: string) => Promise<void> }> {
   const place = new FolderPlace(join(dataDir, 'backups'));
   const identity = await readOrCreateIdentity(join(dataDir, 'backup-identity.txt'));
   const keys = { recipients: [await identityToRecipient(identity)], identities: [identity] };
@@ -49,9 +49,17 @@ export async function saveBeforeUpgrade(
   await pruneBackups(place, { keep: { last: retainedBackups }, now: new Date() });
   return {
     id: manifest.id,
-    restore: async () => {
+    restore: async (into = databaseUrl) => {
       const repository = await Repository.open(place, keys);
-      await restoreDatabase({ databaseUrl, repository, manifest, jobs, replace: true, upgrade: false, onProgress });
+      await restoreDatabase({
+        databaseUrl: into,
+        repository,
+        manifest,
+        jobs,
+        replace: true,
+        upgrade: false,
+        onProgress,
+      });
     },
   };
 }

@@ -20,6 +20,7 @@ import {
 } from './stored-secrets';
 import { throwIfRestoreUnfinished } from './throw-if-restore-unfinished';
 import { buildLocalAddress, parseOptions, StartError, type StartOptions, usage } from './options';
+import { runPostgresUpgrade } from './postgres/run-upgrade';
 import { Preparation } from './preparation';
 import { Service } from './service';
 
@@ -62,6 +63,7 @@ export async function runStartCommand({ args, env, root, phases, say }: StartInp
         `The data folder ${dataDir} cannot be created (${error.message.split(',')[0]}); choose another with --data-dir.`,
       );
     });
+    if (!options.reset) await runPostgresUpgrade(dataDir, env, say);
     const preparation = (running.preparation = new Preparation(env));
     const stackStarted = startDevStack({
       dataDir,

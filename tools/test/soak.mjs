@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // `npm run soak -- --hours 1` runs jobs on real and simulated workers for this time while services, workers, Redis and
-// Postgres are killed and restarted, and then checks that nothing was lost, doubled or billed twice. Without `--hours`
-// it takes three minutes.
+// Postgres are killed and restarted, clocks jump, Postgres and Redis have no room, and a standby replaces Postgres. It
+// then checks that nothing was lost, doubled or billed twice. Without `--hours` it takes three minutes.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -19,8 +19,14 @@ export interface FaultFixture {
   close(): Promise<void>;
 }
 
-/** `release` is the folder of the release whose schema the database gets. */
-export async function openFaultFixture(release = root): Promise<FaultFixture> {
+/**
+ * `release` is the folder of the release whose schema the database gets. `findAddress` returns the URL by which the
+ * services and the test reach the database; by default that of the server.
+ */
+export async function openFaultFixture(
+  release = root,
+  findAddress = async (serverUrl: string) => serverUrl,
+): Promise<FaultFixture> {
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-faults-'));
   const stack = await startDevStack({
     dataDir,
@@ -35,9 +41,10 @@ export async function openFaultFixture(release = root): Promise<FaultFixture> {
   }
   const email = 'super@example.com';
   const superAdmin = new SuperAdmin(email);
+  const databaseUrl = await findAddress(stack.databaseUrl);
   return {
     stack,
-    env: buildTestEnvironment(stack.databaseUrl, {
+    env: buildTestEnvironment(databaseUrl, {
       REDIS_URL: stack.redisUrl,
       LOG_LEVEL: 'info',
       OUTBOX_REPUBLISH_MS: '2000',
@@ -57,7 +64,7 @@ export async function openFaultFixture(release = root): Promise<FaultFixture> {
       await stack.redis!.restart();
     },
     query: async <T>(sql: string, values: unknown[] = []) => {
-      const client = new Client({ connectionString: stack.databaseUrl });
+      const client = new Client({ connectionString: databaseUrl });
       // Emitted if the server is killed; the query fails too, so the event needs no handling.
       client.on('error', () => undefined);
       await client.connect();

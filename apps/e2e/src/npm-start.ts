@@ -40,6 +40,11 @@ export class Start {
     await Promise.race([waitFor('a ready start', () => this.output.includes('ready in'), 90_000), ended]);
   }
 
+  /** Lets this process end before the started one does. */
+  unref(): void {
+    this.child.unref();
+  }
+
   async endStart(signal: NodeJS.Signals): Promise<number | null> {
     this.child.kill(signal);
     return this.exit;

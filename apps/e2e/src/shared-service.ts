@@ -27,7 +27,7 @@ let browser: Promise<Browser> | undefined;
 export function getSharedBrowser(): Promise<Browser> {
   channel('muster:browser').publish({});
   browser ??= launchBrowser(findChromiumPath()!).then((launched) => {
-    // An open browser would keep Jest's process running if the tests run in it.
+    // An open browser would keep this process running.
     (process as EventEmitter).once('muster:tests-ended', () => void launched.close());
     return launched;
   });
@@ -45,6 +45,7 @@ async function getSharedService(): Promise<ServiceFacts> {
   const file = join(readTestStack().servicesDir, `${name}.json`);
   if (tryCreateFile(`${file}.claimed`)) {
     const { start, ...facts } = await startService({}, buildWatchdogCommand(process.ppid));
+    start.unref();
     writeFileSync(`${file}.written`, JSON.stringify({ ...facts, pid: start.pid }));
     renameSync(`${file}.written`, file);
   }

@@ -155,6 +155,49 @@ muster.claim("C-1", "failed", message="no EOB for " + member + " in the office "
     expect(await findTables(memberId)).toEqual([]);
   });
 
+  it('a value of the result that contains a sensitive variable is sealed under any name, and masked in the error and the log', async () => {
+    const { id } = await makeWorkflow({
+      sensitiveVariables: ['MEMBER_ID'],
+      script: `import muster, os, sys
+member = os.environ["MEMBER_ID"]
+muster.result({"copied": member, "seen": [{"text": "no " + member}], "by " + member: 1, "office": os.environ["OFFICE"]})
+print("asked for", member)
+sys.exit("no coverage for " + member)`,
+    });
+    const jobId = await launchWorkflow(id);
+    const office = { office: 'north' };
+    const job = await ended(jobId);
+    expect(job).toMatchObject({ status: 'failed', error: expect.stringContaining('no coverage for [redacted]') });
+    const byMember = { 'by [sealed]': 1 };
+    expect(job.result).toEqual({ copied: memberId, seen: [{ text: `no ${memberId}` }], ...byMember, ...office });
+    const { as, api } = pilot.tenant;
+    const masked = { copied: '[sealed]', seen: '[sealed]', ...byMember, ...office };
+    expect((await as.viewer.get(`/api/jobs/${jobId}`)).body.result).toEqual(masked);
+    expect((await api.get(`/api/jobs?workflowId=${id}`)).body.jobs).toMatchObject([{ result: masked }]);
+    const event = await waitFor('the event of the end', () =>
+      receiver.listReceivedAt(path).find((each) => each.body.includes(jobId) && each.event.type === 'job.failed'),
+    );
+    expect(event.event.data).toMatchObject({ result: masked });
+    expect((await api.get(`/api/agents/${pilot.agentId}/logs?jobId=${jobId}`)).text).toContain('asked for');
+    expect(await findTables(memberId)).toEqual([]);
+    expect((await as.admin.get('/api/jobs/export.csv')).text).not.toContain(memberId);
+  });
+
+  it('a result without names is stored with a mark in place of the values of sensitive variables', async () => {
+    const { id } = await makeWorkflow({
+      ...sensitive,
+      script: 'import muster, os\nmuster.result(["page 7", {"member": os.environ["MEMBER_ID"]}])',
+    });
+    const job = await ended(await launchWorkflow(id));
+    expect(job).toMatchObject({ status: 'completed', result: ['page 7', { member: '[sealed]' }] });
+    const text = await makeWorkflow({
+      ...sensitive,
+      script: 'import muster, os\nmuster.result("seen: " + os.environ["MEMBER_ID"])',
+    });
+    expect((await ended(await launchWorkflow(text.id))).result).toBe('seen: [sealed]');
+    expect(await findTables(memberId)).toEqual([]);
+  });
+
   it('a failed run is retried with its sealed values', async () => {
     const { id } = await makeWorkflow({ ...sensitive, script: `${script}\nraise SystemExit(3)` });
     const jobId = await launchWorkflow(id, { maxRetries: 1 });

@@ -154,6 +154,7 @@ export { createOwnRole, deleteOwnRole, listRoles, updateOwnRole } from './users/
 export { createUser, findUser, listUsers, resetSecondFactor, updateUser } from './users/users';
 export {
   loadValueOpener,
+  loadValueCipher,
   loadValueSealer,
   openVariables,
   rewrapValueKeys,

@@ -25,7 +25,8 @@ export function maskResult(
   result: Record<string, unknown> | null,
   names: readonly string[] | null,
 ): Record<string, unknown> | null {
-  if (!result || !names?.length || Array.isArray(result)) return result;
+  // A script can report any JSON value; only the values of an object have names.
+  if (!result || !names?.length || typeof result !== 'object' || Array.isArray(result)) return result;
   return Object.fromEntries(
     Object.entries(result).map(([name, value]) => [name, names.includes(name) ? sealedMark : value]),
   );

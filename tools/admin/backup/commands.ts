@@ -2,12 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { UsageError } from '../admin-error';
 import type { Call, Command } from '../command';
-import { openInstallation } from '../installation';
+import { takeContinuousBackup } from '../continuous/take-continuous-backup';
+import { openInstallation, openRunningInstallation } from '../installation';
 import { openBackupLocation } from '../place/open-place';
 import type { Place } from '../place/place';
 import { restoreBackup } from '../restore/restore-backup';
 import { version } from '../version';
-import { chooseBackup, listBackups } from './manifest';
+import { chooseBackup, listBackups, readSavedUntil } from './manifest';
 import { parseKeepRule, pruneBackups, parseBackupTime } from './prune-backups';
 import { type BackupKeys, Repository } from './repository';
 import { takeBackup } from './take-backup';
@@ -24,15 +25,18 @@ const openedBy =
 
 export const backupCommands: Record<string, Command> = {
   backup: {
-    usage: '--to PLACE [--data-dir DIR] [--recipient age1…] [--with-keys] [--jobs N]',
+    usage: '--to PLACE [--data-dir DIR] [--recipient age1…] [--with-keys] [--jobs N] [--continuous]',
     summary: 'saves the database, the objects that its rows refer to, and the settings that are not secret',
     about: `${place}
 Saves the data folder of npm start, which may be running, or the service that DATABASE_URL and S3_* specify. Everything
 is encrypted: for each --recipient, or with MUSTER_BACKUP_PASSPHRASE or --passphrase-file. --with-keys saves the master
 keys of MASTER_KEYS, else of the data folder; without them nobody can decrypt the secrets in the backup. Only objects that no earlier backup has are
-saved. After an interrupted backup, the next one saves only the objects that are still missing.`,
+saved. After an interrupted backup, the next one saves only the objects that are still missing.
+--continuous saves the files of the database of a running data folder, then every few seconds its log and new objects,
+until it is stopped (Ctrl-C). Such a backup can be restored to any second; every day it begins with new files.`,
     options: {
       to: text,
+      continuous: flag,
       'data-dir': text,
       recipient: { type: 'string', multiple: true },
       'with-keys': flag,
@@ -42,6 +46,7 @@ saved. After an interrupted backup, the next one saves only the objects that are
     run: async (call) => {
       const keys = await readKeys(call);
       await runWithBackupPlace(call, 'to', async (at) => {
+        if (call.flag('continuous')) return backUpContinuously(call, { place: at, keys });
         const installation = await openInstallation(call.text('data-dir'), call.environment);
         try {
           const { id, tables, objects } = await takeBackup({
@@ -85,9 +90,11 @@ saved. After an interrupted backup, the next one saves only the objects that are
         if (all.length === 0) call.write(`There are no backups in ${at.name}.`);
         for (const { id, manifest, fault } of all) {
           const rows = manifest?.tables.reduce((sum, table) => sum + table.rows, 0);
-          const facts = manifest
-            ? `Muster ${manifest.version}, ${rows} rows, ${manifest.objects.count} objects, master keys ${manifest.masterKeys}`
-            : (fault ?? 'interrupted: it is not complete');
+          const facts = manifest?.continuous
+            ? `Muster ${manifest.version}, continuous from ${manifest.takenAt} to ${(await readSavedUntil(at, manifest)).toISOString()}, master keys ${manifest.masterKeys}`
+            : manifest
+              ? `Muster ${manifest.version}, ${rows} rows, ${manifest.objects.count} objects, master keys ${manifest.masterKeys}`
+              : (fault ?? 'interrupted: it is not complete');
           call.write(`${id}  ${facts}`);
         }
       }),
@@ -103,36 +110,42 @@ saved. After an interrupted backup, the next one saves only the objects that are
         const repository = await Repository.open(at, keys);
         const manifest = await chooseBackup(at, call.text('backup'));
         await verifyBackup(repository, manifest, call.onProgress);
-        call.write(
-          `The backup ${manifest.id} is complete and undamaged: ${manifest.tables.length} tables and ${manifest.objects.count} objects.`,
-        );
+        const content = manifest.continuous
+          ? `it can be restored to a time from ${manifest.takenAt} to ${(await readSavedUntil(at, manifest)).toISOString()}`
+          : `${manifest.tables.length} tables and ${manifest.objects.count} objects`;
+        call.write(`The backup ${manifest.id} is complete and undamaged: ${content}.`);
       });
     },
   },
   restore: {
-    usage: '--from PLACE [--backup ID] [--data-dir DIR] [--jobs N]',
+    usage: '--from PLACE [--backup ID] [--to-time TIME] [--data-dir DIR] [--jobs N]',
     summary: 'restores a backup into an empty target and compares the target with the backup',
     about: `${place}
 Restores into a new data folder for npm start (--data-dir), or into the empty database and the bucket that DATABASE_URL
 and S3_* specify. The database user must be allowed to create databases: the backup is loaded into a temporary database
 that is renamed to the target's name at the end. ${openedBy}
 The data folder contains the master keys only if the backup was taken with --with-keys; otherwise set MASTER_KEYS when
-you start the service.`,
-    options: { from: text, backup: text, 'data-dir': text, jobs: text, ...openOptions },
+you start the service. A continuous backup is restored to its newest state, or to --to-time 2026-11-28T15:00:00Z.`,
+    options: { from: text, backup: text, 'to-time': text, 'data-dir': text, jobs: text, ...openOptions },
     run: async (call) => {
       const keys = await readKeys(call);
       await runWithBackupPlace(call, 'from', async (at) => {
         const dataDir = call.text('data-dir');
-        const { id, tables, objects, masterKeys, masterKeyIds } = await restoreBackup({
+        const toTime = parseTime(call.text('to-time'));
+        const { id, tables, objects, masterKeys, masterKeyIds, continuous } = await restoreBackup({
           place: at,
           keys,
           backup: call.text('backup'),
+          toTime,
           dataDir,
           environment: call.environment,
           jobs: parseJobs(call),
           onProgress: call.onProgress,
         });
-        call.write(`The backup ${id} was restored and verified: ${tables.length} tables, ${objects.count} objects.`);
+        const content = continuous
+          ? `its state of ${toTime?.toISOString() ?? 'the end of its log'}`
+          : `${tables.length} tables, ${objects.count} objects`;
+        call.write(`The backup ${id} was restored and verified: ${content}.`);
         if (dataDir && masterKeys === 'left out')
           call.write(
             `The backup has no master keys: set MASTER_KEYS (${masterKeyIds.join(', ')}) to start the service.`,
@@ -157,6 +170,43 @@ you start the service.`,
       }),
   },
 };
+
+/** Runs until SIGINT or SIGTERM. */
+async function backUpContinuously(call: Call, { place: at, keys }: { place: Place; keys: BackupKeys }): Promise<void> {
+  const dataDir =
+    call.text('data-dir') ??
+    throwAdminError(
+      '--continuous needs --data-dir, the data folder of a running npm start. For another database, archive its log with its own tools, such as pgBackRest.',
+    );
+  const stop = new AbortController();
+  const abort = () => stop.abort();
+  let lastMessage = '';
+  process.once('SIGINT', abort).once('SIGTERM', abort);
+  try {
+    await takeContinuousBackup({
+      ...{ place: at, keys, version, withKeys: call.flag('with-keys'), signal: stop.signal },
+      open: () => openRunningInstallation(dataDir, call.environment),
+      onProgress: call.onProgress,
+      onBase: ({ id, takenAt }) =>
+        call.write(`Backup ${id} can be restored to any time from ${takenAt} on, as long as this command runs.`),
+      onInterruption: ({ message }) => {
+        if (message !== lastMessage) call.write(`The backup is interrupted and will be continued: ${message}`);
+        lastMessage = message;
+      },
+    });
+  } finally {
+    process.off('SIGINT', abort).off('SIGTERM', abort);
+  }
+}
+
+function parseTime(time: string | undefined): Date | undefined {
+  if (time === undefined) return undefined;
+  const isValid = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/.test(time);
+  const at = new Date(isValid ? time : Number.NaN);
+  return Number.isNaN(at.getTime())
+    ? throwAdminError('--to-time must be a time with its zone, as in 2026-11-28T15:00:00Z.')
+    : at;
+}
 
 async function runWithBackupPlace(
   call: Call,

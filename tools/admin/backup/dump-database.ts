@@ -153,7 +153,8 @@ interface DescribedTable {
  * columns are left out, and so are detached partitions, which the scheduler is about to drop.
  */
 const describeTables = `
-  SELECT c.relname AS name, parent.relname AS parent, pg_get_expr(c.relpartbound, c.oid) AS bounds,
+  SELECT c.relname AS name, parent.relname AS parent,
+    pg_get_expr(c.relpartbound, c.oid) || COALESCE(' WITH (' || array_to_string(c.reloptions, ', ') || ')', '') AS bounds,
     pg_table_size(c.oid) AS size,
     (SELECT json_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a
      WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '') AS columns

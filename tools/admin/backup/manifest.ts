@@ -10,7 +10,7 @@ export interface SavedTable {
   rows: number;
   hash: string;
   file: Written;
-  /** For a partition, the partitioned table and the bounds as written in CREATE TABLE. Null for other tables. */
+  /** For a partition, the partitioned table, and the bounds and options as written in CREATE TABLE. Null for other tables. */
   partition: { parent: string; bounds: string } | null;
 }
 
@@ -30,6 +30,14 @@ export interface Manifest {
   /** Whether the master keys are among the settings, and which ids they have. */
   masterKeys: 'included' | 'left out';
   masterKeyIds: string[];
+  /** The base backup and the log of a continuous backup, which saves the server's files and no tables. */
+  continuous?: {
+    base: Written;
+    /** Position from which the log is replayed. */
+    start: string;
+    timeline: number;
+    segmentSize: number;
+  };
 }
 
 export const manifestFormatVersion = 1;
@@ -42,6 +50,13 @@ export const paths = {
   /** The file names alone, in plain text, so that old objects can be removed without a decryption key. */
   objectNames: (id: string) => `backups/${id}/objects.txt.gz`,
   settings: (id: string) => `backups/${id}/settings.json.age`,
+  base: (id: string) => `backups/${id}/base.gz.age`,
+  wal: (id: string, file: string) => `backups/${id}/wal/${file}`,
+  /** Time up to which a continuous backup can be restored. */
+  savedUntil: (id: string) => `backups/${id}/saved-until.json`,
+  /** Objects that a continuous backup has found since its base backup. */
+  laterObjectKeys: (id: string, number: string) => `backups/${id}/objects/${number}.jsonl.gz.age`,
+  laterObjectNames: (id: string, number: string) => `backups/${id}/objects/${number}.txt.gz`,
   object: (name: string) => `objects/${name.slice(0, 2)}/${name}.age`,
 };
 
@@ -106,9 +121,49 @@ export async function chooseBackup(place: Place, id?: string): Promise<Manifest>
   const found = (await listBackups(place)).findLast(({ manifest, fault }) => manifest || fault);
   // If the newest backup is damaged, an older one is restored only on request.
   if (found?.fault) throw new AdminError(found.fault);
-  const newest = found?.manifest;
+  const newest = findNewestBackup(await listBackupTimes(place));
   if (!newest) throw new AdminError(`There is no complete backup in ${place.name}.`);
-  return newest;
+  return newest.manifest;
+}
+
+/** Returns the newest continuous backup that can be restored to this time. */
+export async function chooseBackupForTime(place: Place, at: Date): Promise<Manifest> {
+  const continuous = (await listBackupTimes(place)).filter(({ manifest }) => manifest.continuous);
+  const found = continuous.findLast(({ manifest, savedUntil }) => new Date(manifest.takenAt) <= at && at <= savedUntil);
+  if (found) return found.manifest;
+  const ranges = continuous.map(
+    ({ manifest, savedUntil }) => `from ${manifest.takenAt} to ${savedUntil.toISOString()}`,
+  );
+  throw new AdminError(
+    ranges.length
+      ? `No backup in ${place.name} can be restored to ${at.toISOString()}; the continuous backups reach ${ranges.join(', ')}.`
+      : `There is no continuous backup in ${place.name}, so nothing can be restored to a time.`,
+  );
+}
+
+/** Returns the time of the newest state that a backup contains. */
+export async function readSavedUntil(place: Place, manifest: Manifest): Promise<Date> {
+  const text = manifest.continuous ? await readText(place, paths.savedUntil(manifest.id)) : null;
+  return new Date(text ? (JSON.parse(text) as { at: string }).at : manifest.takenAt);
+}
+
+interface BackupTime {
+  manifest: Manifest;
+  savedUntil: Date;
+}
+
+/** Lists the complete backups, the oldest first, with the times of their newest states. */
+export async function listBackupTimes(place: Place): Promise<BackupTime[]> {
+  const manifests = (await listBackups(place)).flatMap(({ manifest }) => manifest ?? []);
+  return Promise.all(
+    manifests.map(async (manifest) => ({ manifest, savedUntil: await readSavedUntil(place, manifest) })),
+  );
+}
+
+/** Returns the backup with the newest state. A continuous backup may be newer than one that was begun after it. */
+export function findNewestBackup(backups: readonly BackupTime[]): BackupTime | undefined {
+  const newest = Math.max(...backups.map(({ savedUntil }) => Number(savedUntil)));
+  return backups.findLast(({ savedUntil }) => Number(savedUntil) === newest);
 }
 
 function computeCheck(manifest: Manifest): string {

@@ -1,8 +1,8 @@
-import { pipeline } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { AdminError, UsageError } from '../admin-error';
 import type { Place } from '../place/place';
-import { type ListedBackup, listBackups, paths } from './manifest';
+import { type ListedBackup, listBackups, paths, readSavedUntil } from './manifest';
 import { readTextLines } from './save-objects';
 
 export type Keep = Partial<Record<Period, number>>;
@@ -60,9 +60,8 @@ export async function pruneBackups(
   { keep, now }: { keep: Keep; now: Date },
 ): Promise<{ removed: string[]; retained: string[]; objects: number }> {
   const all = await listBackups(place);
-  const times = new Map(
-    all.flatMap((each) => (each.manifest ? [[each, new Date(each.manifest.takenAt)] as const] : [])),
-  );
+  const times = new Map<ListedBackup, Date>();
+  for (const each of all) if (each.manifest) times.set(each, await readSavedUntil(place, each.manifest));
   const retainedTimes = selectRetainedTimes([...times.values()], keep);
   if (times.size > 0 && retainedTimes.size === 0)
     throw new AdminError('These rules would remove every backup; nothing was removed.');
@@ -89,8 +88,13 @@ async function removeUnnamedFiles(place: Place, retained: ListedBackup[]): Promi
     const packed = await place.read(paths.objectNames(id));
     if (!packed)
       throw new AdminError(`The file ${paths.objectNames(id)} is missing in ${place.name}; no object was removed.`);
-    for (const name of await readTextLines(pipeline(packed, createGunzip(), () => undefined)))
-      named.add(paths.object(name));
+    const addNames = async (file: Readable) => {
+      for (const name of await readTextLines(pipeline(file, createGunzip(), () => undefined)))
+        named.add(paths.object(name));
+    };
+    await addNames(packed);
+    for await (const path of place.list(`backups/${id}/objects/`))
+      if (path.endsWith('.txt.gz')) await addNames((await place.read(path))!);
   }
   let count = 0;
   for await (const path of place.list('objects/')) {

@@ -21,6 +21,7 @@ export interface SaveObjectsOptions {
   storage: ObjectStorage;
   keys: string[];
   onProgress: (line: string) => void;
+  onSaved?: (object: SavedObject) => void;
 }
 
 const concurrency = 8;
@@ -47,6 +48,7 @@ export async function saveObjects(options: SaveObjectsOptions): Promise<Manifest
     onProgress(`objects: ${added} of ${newObjects.length} new objects (${found.length} in total)`);
   });
   const listed = found.filter(({ key }) => !gone.has(key));
+  if (options.onSaved) listed.forEach(options.onSaved);
   const { place } = repository;
   const lines = pipeline(
     Readable.from(listed.map((each) => `${JSON.stringify(each)}\n`)),
@@ -64,12 +66,47 @@ export async function saveObjects(options: SaveObjectsOptions): Promise<Manifest
   };
 }
 
+interface NewObjects {
+  id: string;
+  /** Number of the list, which sorts after the earlier ones. */
+  number: string;
+  repository: Repository;
+  storage: ObjectStorage;
+  /** File names of the objects that are saved, by key. */
+  known: Map<string, string>;
+}
+
+/**
+ * Saves the objects of the bucket that are not `known`, adds them to it, and lists them with the time. Returns their
+ * number. The names are listed first, so that no `prune` removes an object that is being saved.
+ */
+export async function saveNewObjects({ id, number, repository, storage, known }: NewObjects): Promise<number> {
+  const at = new Date().toISOString();
+  const found: SavedObject[] = [];
+  for await (const { key, size, etag } of storage.list('')) {
+    const name = buildObjectName({ key, size, etag });
+    if (known.get(key) !== name) found.push({ key, size, name });
+  }
+  if (found.length === 0) return 0;
+  const { place } = repository;
+  const compress = (lines: string[]) => pipeline(Readable.from(lines), createGzipStream(), () => undefined);
+  await place.write(paths.laterObjectNames(id, number), compress(found.map(({ name }) => `${name}\n`)));
+  const saved: SavedObject[] = [];
+  await runForEach(found, concurrency, async (object) => {
+    if (await saveObject({ repository, storage }, object)) saved.push(object);
+  });
+  const lines = saved.map((object) => `${JSON.stringify({ ...object, at })}\n`);
+  await place.write(paths.laterObjectKeys(id, number), await repository.seal(compress(lines)));
+  for (const { key, name } of saved) known.set(key, name);
+  return saved.length;
+}
+
 /**
  * Saves an object's content after a first line with its content type. Returns false if the object was removed after it
  * was listed.
  */
 async function saveObject(
-  { repository, storage }: SaveObjectsOptions,
+  { repository, storage }: Pick<SaveObjectsOptions, 'repository' | 'storage'>,
   { key, name }: Pick<SavedObject, 'key' | 'name'>,
 ): Promise<boolean> {
   const object = await storage.read(key);
@@ -120,8 +157,24 @@ async function* iterateRemaining(chunks: AsyncIterator<Buffer>): AsyncIterable<B
 }
 
 /** Reads a backup's list of objects. */
-export async function readObjectKeys(repository: Repository, { id }: Pick<Manifest, 'id'>): Promise<SavedObject[]> {
-  const path = paths.objectKeys(id);
+export function readObjectKeys(repository: Repository, { id }: Pick<Manifest, 'id'>): Promise<SavedObject[]> {
+  return readObjectList(repository, paths.objectKeys(id));
+}
+
+/** Reads the objects that a continuous backup has found since its base backup, the oldest first. */
+export async function readLaterObjects(
+  repository: Repository,
+  { id }: Pick<Manifest, 'id'>,
+): Promise<(SavedObject & { at: string })[]> {
+  const lists: string[] = [];
+  for await (const path of repository.place.list(`backups/${id}/objects/`))
+    if (path.endsWith('.jsonl.gz.age')) lists.push(path);
+  const all: SavedObject[][] = [];
+  for (const path of lists.sort()) all.push(await readObjectList(repository, path));
+  return all.flat() as (SavedObject & { at: string })[];
+}
+
+async function readObjectList(repository: Repository, path: string): Promise<SavedObject[]> {
   const sealed = await repository.place.read(path);
   if (!sealed) return [];
   return (await readTextLines(pipeline(await repository.unseal(sealed, path), createGunzip(), () => undefined))).map(

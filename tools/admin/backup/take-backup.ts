@@ -29,13 +29,10 @@ export interface BackupOptions {
 export async function takeBackup(options: BackupOptions): Promise<Manifest> {
   const { place, storage, withKeys, version, now, onProgress } = options;
   const repository = await Repository.openOrCreate(place, options.keys);
-  const id = now.toISOString().replaceAll(':', '-').replace(/\..*$/, 'Z');
+  const id = createBackupId(now);
   const { objectKeys, ...database } = await dumpDatabase({ ...options, id, repository });
   const keys = storage ? objectKeys : [];
   const objects = await saveObjects({ id, repository, storage: storage!, keys, onProgress });
-  const masterKeys = options.environment['MASTER_KEYS'] ?? '';
-  const settings = { ...selectPlainSettings(options.environment), ...(withKeys && { MASTER_KEYS: masterKeys }) };
-  const sealed = await repository.seal(Readable.from([Buffer.from(JSON.stringify(settings))], { objectMode: false }));
   const manifest: Manifest = {
     formatVersion: manifestFormatVersion,
     id,
@@ -43,12 +40,30 @@ export async function takeBackup(options: BackupOptions): Promise<Manifest> {
     takenAt: now.toISOString(),
     ...database,
     objects,
-    settings: await place.write(paths.settings(id), sealed),
-    masterKeys: withKeys ? 'included' : 'left out',
-    masterKeyIds: masterKeys ? parseMasterKeys(masterKeys).keys.map((key) => key.id) : [],
+    ...(await saveSettings(repository, id, { environment: options.environment, withKeys })),
   };
   await writeManifest(place, manifest);
   return manifest;
+}
+
+export function createBackupId(now: Date): string {
+  return now.toISOString().replaceAll(':', '-').replace(/\..*$/, 'Z');
+}
+
+/** Saves the settings that are not secret, the master keys if they are requested, and `more` settings, encrypted. */
+export async function saveSettings(
+  repository: Repository,
+  id: string,
+  { environment, withKeys, more = {} }: { environment: Environment; withKeys: boolean; more?: Record<string, string> },
+): Promise<Pick<Manifest, 'settings' | 'masterKeys' | 'masterKeyIds'>> {
+  const masterKeys = environment['MASTER_KEYS'] ?? '';
+  const settings = { ...selectPlainSettings(environment), ...(withKeys && { MASTER_KEYS: masterKeys }), ...more };
+  const sealed = await repository.seal(Readable.from([Buffer.from(JSON.stringify(settings))], { objectMode: false }));
+  return {
+    settings: await repository.place.write(paths.settings(id), sealed),
+    masterKeys: withKeys ? 'included' : 'left out',
+    masterKeyIds: masterKeys ? parseMasterKeys(masterKeys).keys.map((key) => key.id) : [],
+  };
 }
 
 /** Returns the settings that are set and not secret, among the variables that every app reads. */

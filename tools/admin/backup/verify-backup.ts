@@ -4,6 +4,13 @@ import { createGunzip } from 'node:zlib';
 import { AdminError } from '../admin-error';
 import { runForEach } from '../run-in-parallel';
 import type { Written } from '../place/place';
+import {
+  type ContinuousManifest,
+  isContinuous,
+  listPieces,
+  readSavedBase,
+  readSavedPiece,
+} from '../continuous/read-log';
 import { type Manifest, paths, type SavedTable } from './manifest';
 import type { Repository } from './repository';
 import { RowSum } from './row-sum';
@@ -22,6 +29,7 @@ export async function verifyBackup(
   await requireUnchanged(repository, paths.settings(id), manifest.settings);
   await requireUnchanged(repository, paths.objectKeys(id), manifest.objects.keys);
   await requireUnchanged(repository, paths.objectNames(id), manifest.objects.names);
+  if (isContinuous(manifest)) await verifyLog(repository, manifest, onProgress);
   let count = 0;
   await runForEach(tables, concurrency, async (table) => {
     await requireUnchanged(repository, paths.table(id, table.name), table.file);
@@ -58,6 +66,23 @@ export async function verifyBackup(
       throw createDamagedFileError(repository, path, `${object.key} has ${size} bytes instead of ${object.size}`);
     count += 1;
     onProgress(`verify: ${count} of ${objects.length} objects`);
+  });
+}
+
+/** Reads the base backup and the log of a continuous backup. */
+async function verifyLog(
+  repository: Repository,
+  manifest: ContinuousManifest,
+  onProgress: (line: string) => void,
+): Promise<void> {
+  await requireUnchanged(repository, paths.base(manifest.id), manifest.continuous.base);
+  for await (const { record } of readSavedBase(repository, manifest)) onProgress(`verify: ${record.path}`);
+  const pieces = await listPieces(repository, manifest);
+  let count = 0;
+  await runForEach(pieces, concurrency, async (piece) => {
+    for await (const _ of readSavedPiece(repository, manifest, piece));
+    count += 1;
+    onProgress(`verify: ${count} of ${pieces.length} pieces of the log`);
   });
 }
 

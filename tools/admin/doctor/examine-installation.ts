@@ -4,7 +4,7 @@ import type { Client } from 'pg';
 import { migrations, filterUnknownMigrations } from '@muster/database';
 import { type Environment, parseMasterKeys } from '@muster/platform';
 import { connectTo, queryRows } from '../backup/dump-database';
-import { listBackups } from '../backup/manifest';
+import { findNewestBackup, listBackupTimes } from '../backup/manifest';
 import type { Installation } from '../installation';
 import type { Place } from '../place/place';
 import { countSingleFactorSuperAdmins } from './find-single-factors';
@@ -315,9 +315,9 @@ const checks: Record<string, Check> = {
       return [
         createWarning('The age of the newest backup was not checked: set --backups to the location of the backups.'),
       ];
-    const newest = (await listBackups(backups)).findLast(({ manifest }) => manifest)?.manifest;
+    const newest = findNewestBackup(await listBackupTimes(backups));
     if (!newest) return [createFault(`There is no complete backup in ${backups.name}: run muster-admin backup.`)];
-    const hours = Math.floor((now.getTime() - Date.parse(newest.takenAt)) / 3_600_000);
+    const hours = Math.floor((now.getTime() - newest.savedUntil.getTime()) / 3_600_000);
     return hours > 26
       ? [createFault(`The newest backup is ${hours} hours old: check the schedule that runs muster-admin backup.`)]
       : [];

@@ -5,10 +5,12 @@ import type { Environment } from '@muster/platform';
 import { waitForEndOf } from '../../dev-stack/src/folder-lock';
 import type { StoredSecrets } from '../../start/stored-secrets';
 import { AdminError } from '../admin-error';
-import { chooseBackup, type Manifest, paths } from '../backup/manifest';
+import { chooseBackup, chooseBackupForTime, type Manifest, paths, readSavedUntil } from '../backup/manifest';
 import { type BackupKeys, Repository } from '../backup/repository';
 import { readTextLines } from '../backup/save-objects';
 import { verifyBackup } from '../backup/verify-backup';
+import { isContinuous } from '../continuous/read-log';
+import { finishContinuousRestore, writeServerFiles } from '../continuous/restore-continuous';
 import { buildLocalS3Environment, openInstallation, startParts, createStorage } from '../installation';
 import type { Place } from '../place/place';
 import { requireKnownMigrations, restoreDatabase } from './restore-database';
@@ -21,6 +23,8 @@ export interface RestoreOptions {
   keys: BackupKeys;
   /** Id of the backup; by default the newest complete one. */
   backup?: string;
+  /** Time to which a continuous backup is restored; by default its newest state. */
+  toTime?: Date;
   /**
    * A data folder for `npm start`. Without it, the target is the database and the bucket that the environment
    * specifies.
@@ -36,10 +40,13 @@ export interface RestoreOptions {
  * the backup.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
-  const { place, keys, dataDir, onProgress } = options;
+  const { place, keys, dataDir, toTime, onProgress } = options;
   const repository = await Repository.open(place, keys);
-  const manifest = await chooseBackup(place, options.backup);
+  const manifest = await (toTime && !options.backup
+    ? chooseBackupForTime(place, toTime)
+    : chooseBackup(place, options.backup));
   requireKnownMigrations(manifest);
+  if (isContinuous(manifest) || toTime) await requireContinuousTarget(options, manifest);
   if (dataDir) {
     await requireNoFolder(resolve(dataDir));
     await verifyBackup(repository, manifest, onProgress);
@@ -55,6 +62,21 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
     await installation.close();
   }
   return manifest;
+}
+
+/** Throws unless the backup is continuous, reaches the time, and is restored into a data folder. */
+async function requireContinuousTarget({ place, dataDir, toTime }: RestoreOptions, manifest: Manifest): Promise<void> {
+  if (!isContinuous(manifest))
+    throw new AdminError(`The backup ${manifest.id} is not continuous, so it cannot be restored to a time.`);
+  if (!dataDir)
+    throw new AdminError(
+      `The backup ${manifest.id} is continuous: it has the files of the database server and is restored into a data folder (--data-dir).`,
+    );
+  const until = await readSavedUntil(place, manifest);
+  if (toTime && (toTime < new Date(manifest.takenAt) || toTime > until))
+    throw new AdminError(
+      `The backup ${manifest.id} can be restored to a time from ${manifest.takenAt} to ${until.toISOString()}.`,
+    );
 }
 
 interface Opened extends RestoreOptions {
@@ -84,11 +106,22 @@ async function restoreToFolder(dataDir: string, options: Opened): Promise<void> 
     s3AccessKeyId: 'muster',
     s3SecretAccessKey: randomBytes(24).toString('base64url'),
   };
+  const { manifest, repository, onProgress } = options;
+  const toTime = options.toTime ?? null;
   try {
+    if (isContinuous(manifest)) {
+      await mkdir(join(work, 'postgres'), { recursive: true, mode: 0o700 });
+      await writeFile(join(work, 'postgres/password'), `${settings['POSTGRES_PASSWORD']}\n`, { mode: 0o600 });
+      await writeServerFiles(join(work, 'postgres/data'), { repository, manifest, toTime, onProgress });
+    }
     const parts = await startParts(work, secrets);
     const storage = createStorage(buildLocalS3Environment(parts.endpoint, secrets));
     try {
-      await restoreInto({ databaseUrl: parts.databaseUrl, storage }, options);
+      const target = { databaseUrl: parts.databaseUrl, storage };
+      if (isContinuous(manifest)) {
+        const restoredTo = toTime ?? (await readSavedUntil(options.place, manifest));
+        await finishContinuousRestore(target, { repository, manifest, toTime, restoredTo, onProgress });
+      } else await restoreInto(target, options);
     } finally {
       await storage.onApplicationShutdown();
       await parts.stop();

@@ -32,7 +32,7 @@ export async function restoreDatabase(options: RestoreDatabaseOptions): Promise<
     await verifyDatabase(temporary.url, options);
     if (options.upgrade !== false) {
       await migrateDatabase(temporary.url);
-      await client.query(hold, [manifest.id, manifest.takenAt]);
+      await holdRestoredService(client, { id: manifest.id, savedAt: manifest.takenAt });
     }
   } finally {
     await client.end();
@@ -62,10 +62,12 @@ async function prepareSchema(client: Client, manifest: Manifest): Promise<void> 
   await client.query('BEGIN');
   await client.query(`CREATE TABLE muster_restore.later AS ${statementsForLater}`);
   await client.query('CREATE TABLE muster_restore.loaded (name text PRIMARY KEY)');
+  // The migrations created the partitions of today. Those of the backup may have other bounds with the same names.
+  for (const { drop } of await queryRows<{ drop: string }>(client, ownPartitions)) await client.query(drop);
   for (const { name, partition } of manifest.tables) {
     if (!partition) continue;
     await client.query(
-      `CREATE TABLE IF NOT EXISTS ${quoteIdentifier(name)} PARTITION OF ${quoteIdentifier(partition.parent)} ${partition.bounds}`,
+      `CREATE TABLE ${quoteIdentifier(name)} PARTITION OF ${quoteIdentifier(partition.parent)} ${partition.bounds}`,
     );
     await client.query(`ALTER TABLE ${quoteIdentifier(name)} ENABLE ROW LEVEL SECURITY`);
   }
@@ -156,12 +158,23 @@ async function finishSchema(
 }
 
 /**
- * Statement that puts the service on hold. The backup's machines, runs and due times are outdated, so the service does
- * not act on them until `muster-admin release`.
+ * Puts the service on hold. The backup's machines, runs and due times are outdated, so the service does not act on them
+ * until `muster-admin release`.
  */
-const hold = `
-  INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ($1, $2, clock_timestamp())
-  ON CONFLICT (id) DO UPDATE SET backup = $1, saved_at = $2, restored_at = clock_timestamp(), released_at = NULL, fire_missed = false`;
+export async function holdRestoredService(
+  client: Client,
+  { id, savedAt }: { id: string; savedAt: string },
+): Promise<void> {
+  await client.query(
+    `INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ($1, $2, clock_timestamp())
+     ON CONFLICT (id) DO UPDATE SET backup = $1, saved_at = $2, restored_at = clock_timestamp(), released_at = NULL, fire_missed = false`,
+    [id, savedAt],
+  );
+}
+
+const ownPartitions = `
+  SELECT format('DROP TABLE %I', relname) AS drop FROM pg_class
+  WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relispartition`;
 
 const ownTables = `
   SELECT relname AS name FROM pg_class

@@ -7,12 +7,14 @@ import type { ObjectStorage } from '@muster/storage';
 import { AdminError } from '../admin-error';
 import type { Manifest } from '../backup/manifest';
 import type { Repository } from '../backup/repository';
-import { readObject, readObjectKeys } from '../backup/save-objects';
+import { readObject, readObjectKeys, type SavedObject } from '../backup/save-objects';
 import { runForEach } from '../run-in-parallel';
 
 interface RestoreObjectsOptions {
   repository: Repository;
   manifest: Manifest;
+  /** The objects to restore; by default those that the backup lists. */
+  objects?: SavedObject[];
   storage: ObjectStorage;
   onProgress: (line: string) => void;
 }
@@ -27,10 +29,11 @@ const inMemoryUpTo = 8 * 1024 * 1024;
 export async function restoreObjects({
   repository,
   manifest,
+  objects: chosen,
   storage,
   onProgress,
 }: RestoreObjectsOptions): Promise<void> {
-  const objects = await readObjectKeys(repository, manifest);
+  const objects = chosen ?? (await readObjectKeys(repository, manifest));
   const there = new Map<string, number>();
   if (objects.length > 0) for await (const { key, size } of storage.list('')) there.set(key, size);
   let count = 0;

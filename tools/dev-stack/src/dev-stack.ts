@@ -26,6 +26,8 @@ export interface DevStackOptions {
   parts?: Part[];
   /** Fixed ports. Without one a free port is chosen, and reused by the next start. */
   ports?: Partial<Record<Part, number>>;
+  /** Major version of Postgres that creates the database if there is none; by default the first version found. */
+  postgresMajor?: number;
   /** Whether a server that dies is started again, on the same port and data. */
   keepAlive?: boolean;
   /** Whether the data of earlier runs is deleted first. */
@@ -124,6 +126,7 @@ async function startPart(
     password: await readOrCreateSecret(join(folder, 'password')),
     durable: options.durability === 'durable',
     fixedPort: options.ports?.[part],
+    postgresMajor: options.postgresMajor,
     cacheDirs: caches,
     writableCache: () => findFirstWritable(caches),
     env,

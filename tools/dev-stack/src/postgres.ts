@@ -18,7 +18,7 @@ export async function preparePostgres(setting: PartSetting, places?: PostgresPla
     await mkdir(join(folder, 'programs'), { recursive: true, mode: 0o755 });
     return join(folder, 'programs');
   };
-  const dataMajor = await readMajorVersion(data);
+  const dataMajor = (await readMajorVersion(data)) ?? setting.postgresMajor;
   const install = await findPostgres({ places, env, user, dataMajor, dataFolder: data, copyFolder });
   await ensureCluster(setting, { place, install, user });
 
@@ -53,6 +53,16 @@ export async function preparePostgres(setting: PartSetting, places?: PostgresPla
       orphanSignal: 'SIGQUIT', // immediate shutdown, also of busy backends; the next start recovers
     },
   };
+}
+
+/** Returns the major version of the Postgres that creates new databases on this machine. */
+export async function findPreferredMajor(dataDir: string, env: NodeJS.ProcessEnv): Promise<number> {
+  const copyFolder = async () => {
+    await mkdir(join(dataDir, 'cache'), { recursive: true, mode: 0o755 });
+    return join(dataDir, 'cache');
+  };
+  const user = await choosePostgresUser(env);
+  return (await findPostgres({ env, user, dataFolder: dataDir, copyFolder })).major;
 }
 
 /** Returns the version of an external Postgres. */

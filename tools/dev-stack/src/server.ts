@@ -59,6 +59,7 @@ export interface PartSetting {
   password: string;
   durable: boolean;
   fixedPort?: number;
+  postgresMajor?: number;
   /** Folders that may contain downloaded programs; `writableCache` returns the first writable one. */
   cacheDirs: string[];
   writableCache: () => Promise<string>;

@@ -8,12 +8,17 @@ const { Leftovers } = require('./leftovers.cjs');
 const { rememberSockets } = require('./opened-sockets.cjs');
 const { readChildrenSeconds, readProcessorSeconds, measureSlowness } = require('./processor-time.cjs');
 
+/** The type of the message with which jest-worker ends its processes (`jest-worker/build/types`). */
+const CHILD_MESSAGE_END = 2;
+
 const root = join(__dirname, '../../..');
 const channels = {
   processes: 'child_process',
   services: 'muster:service',
   browsers: 'muster:browser',
 };
+
+announceEnd();
 
 module.exports = async function runMeasured(globalConfig, config, environment, runtime, testPath, send) {
   const seen = { processes: 0, services: 0, browsers: 0 };
@@ -44,6 +49,19 @@ module.exports = async function runMeasured(globalConfig, config, environment, r
     for (const name of Object.keys(channels)) unsubscribe(channels[name], listeners[name]);
   }
 };
+
+/**
+ * Emits `muster:tests-ended` in a worker process of Jest when Jest ends it, so that what its test files share is closed.
+ * In Jest's own process, tools/test/global-teardown.cjs emits it.
+ */
+function announceEnd() {
+  if (!process.send) return;
+  process.prependListener('message', function onMessage([type]) {
+    if (type !== CHILD_MESSAGE_END) return;
+    process.removeListener('message', onMessage);
+    process.emit('muster:tests-ended');
+  });
+}
 
 /** Processes that a test waits for with `execFileSync` are noticed only by their processor time. */
 function getResourceKind({ sockets, processes, services, browsers, hadChildren }) {

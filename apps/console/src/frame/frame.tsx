@@ -11,8 +11,8 @@ import { useOrganizationEvents } from '../live/use-organization-events';
 import { useOpenAlerts } from '../parts/alert/use-open-alerts';
 import { useOpenQuestions } from '../parts/question/use-open-questions';
 import { Button, IconButton } from '../ui/button';
+import { callWhenLoaded } from '../ui/overlay/call-when-loaded';
 import { Menu } from '../ui/menu';
-import { callWhenIdle } from '../ui/overlay/call-when-idle';
 import { preloadSurfaces } from '../ui/overlay/use-surfaces';
 import { Skeleton } from '../ui/page';
 import { showErrorToast } from '../ui/toast';
@@ -46,7 +46,7 @@ export function Frame() {
   useKeys({ openPalette, openHelp: () => setOpen('keys'), typeEarly });
   useEffect(() => onReconnect(() => void client.invalidateQueries()), [client]);
   useOrganizationEvents();
-  useEffect(() => callWhenIdle(preloadSurfaces), []);
+  useEffect(() => callWhenLoaded(client, preloadSurfaces), [client]);
   // The note is not needed on localhost, because other computers cannot reach such a service.
   const isExposed = usePermission('settings.admin') && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
   const isAsked = useIsProofRequested();

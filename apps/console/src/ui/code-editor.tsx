@@ -1,6 +1,7 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
-import { callWhenIdle } from './overlay/call-when-idle';
+import { callWhenLoaded } from './overlay/call-when-loaded';
 
 interface CodeEditorProps {
   /** Accessible name of the editor. */
@@ -17,7 +18,7 @@ type Mirror = Awaited<ReturnType<typeof loadEditor>>['CodeMirror'];
 
 /**
  * Shows and edits code. It starts as a plain text area, because the editor is larger than the rest of a page. The
- * editor is loaded when the page is idle or on the first focus, and takes over the text, selection and focus.
+ * editor is loaded after the page's data or on the first focus, and takes over the text, selection and focus.
  */
 export function CodeEditor(props: CodeEditorProps) {
   // A new initial text replaces the editor.
@@ -25,6 +26,7 @@ export function CodeEditor(props: CodeEditorProps) {
 }
 
 function Editor({ label, name, initial, onChange, readOnly = false }: CodeEditorProps) {
+  const client = useQueryClient();
   const [code, setCode] = useState(initial);
   const [editor, setEditor] = useState<{ Mirror: Mirror; marked: [from: number, to: number]; focus: boolean }>();
   const field = useRef<HTMLTextAreaElement>(null);
@@ -46,8 +48,8 @@ function Editor({ label, name, initial, onChange, readOnly = false }: CodeEditor
       // Without the editor, the text area stays usable.
     }
   };
-  const whenIdle = useEffectEvent(() => void takeOverText());
-  useEffect(() => callWhenIdle(whenIdle), []);
+  const whenLoaded = useEffectEvent(() => void takeOverText());
+  useEffect(() => callWhenLoaded(client, whenLoaded), [client]);
   return (
     <>
       {name !== undefined && <input type="hidden" name={name} value={code} />}

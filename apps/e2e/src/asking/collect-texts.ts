@@ -33,7 +33,8 @@ async function collectTexts(stage: AskingStage): Promise<Place[]> {
   const mails = stage.mailbox.mails.map(({ raw }) => raw).join('\n');
   const places: Place[] = [
     ['logs', stage.readOutputs(), '"level"'],
-    ['files of the worker', stage.readWorkerFiles(), agentId],
+    // The worker's journal of its runs.
+    ['files of the worker', stage.readWorkerFiles(), `"jobId":"${runs[0]}"`],
     ['webhooks', stage.delivered.join('\n'), 'question.answered'],
     ['traces', stage.collector.bodies.join('\n'), 'resourceSpans'],
     // Not every test sends mails.

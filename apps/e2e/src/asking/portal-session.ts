@@ -7,7 +7,7 @@ export function buildSignInTask(startUrl: string): AutopilotTask {
     title: 'Sign in to the payer',
     goal: 'Be signed in.',
     startUrl,
-    inputs: [],
+    inputs: ['RUN'],
     steps: [
       { id: 'password', title: 'Enter the password', instruction: 'Sign in with {{PORTAL_PASSWORD}}.', kind: 'browse' },
       {

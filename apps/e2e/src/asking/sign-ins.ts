@@ -12,7 +12,7 @@ export interface SignIns {
   stage: AskingStage;
   /** Runs the workflow of this way. With a victim, the process is killed while the run waits for the code. */
   play(way: Way, victim?: Victim): Promise<void>;
-  /** Runs an autopilot session. A person answers its question in the inbox. */
+  /** Runs an autopilot session, and then the workflow that it has learned. A person answers both in the inbox. */
   playAutopilot(): Promise<void>;
 }
 
@@ -82,6 +82,16 @@ async function prepareSignIns(stage: AskingStage, ways: readonly Way[]): Promise
       90_000,
     );
 
+  const readEndedJob = (jobId: string) =>
+    waitFor(
+      'the end of the run',
+      async () => {
+        const read = await stage.readResource(`/api/jobs/${jobId}`);
+        return read.finishedAt !== null && read;
+      },
+      120_000,
+    );
+
   const answerBySms = (jobId: string, code: string) => {
     const sms = { Body: `Your code is ${code}.`, From: '+15550100', MessageSid: `SM${jobId}` };
     const signed = Object.entries(sms).reduce((text, pair) => text + pair.join(''), inbound.url);
@@ -91,12 +101,10 @@ async function prepareSignIns(stage: AskingStage, ways: readonly Way[]): Promise
       fetch(inbound.url, { method: 'POST', body: new URLSearchParams(sms), headers }),
     );
   };
-  const answerInConsole = (jobId: string, code: string) =>
+  const answerInConsole = (jobId: string, code: string, name = 'Code of the payer (person in the console)') =>
     waitUntilAnswered(jobId, async () => {
       // An answered question stays in the list until the person leaves it.
-      const card = consoleTab
-        .getByRole('article', { name: 'Code of the payer (person in the console)' })
-        .filter({ has: consoleTab.getByLabel('Code') });
+      const card = consoleTab.getByRole('article', { name }).filter({ has: consoleTab.getByLabel('Code') });
       await card.getByLabel('Code').fill(code);
       await card.getByRole('button', { name: 'Answer' }).click();
       await card.waitFor({ state: 'detached', timeout: 5000 });
@@ -152,15 +160,11 @@ async function prepareSignIns(stage: AskingStage, ways: readonly Way[]): Promise
     if (way === 'person in the console') await answerInConsole(jobId, code);
     if (way === 'link in a mail') await answerByLink(jobId, code, link ?? (await receiveLink(to)));
     await restarted;
-    const job = await waitFor(
-      'the end of the run',
-      async () => {
-        const read = await stage.readResource(`/api/jobs/${jobId}`);
-        return read.finishedAt !== null && read;
-      },
-      120_000,
-    );
-    expect(job).toMatchObject({ status: 'completed', error: null, result: { outcome: 'welcome' } });
+    expect(await readEndedJob(jobId)).toMatchObject({
+      status: 'completed',
+      error: null,
+      result: { outcome: 'welcome' },
+    });
     const codes = portal.received.get(signIn)!;
     expect(codes).toEqual([way === 'TOTP' ? expect.stringMatching(/^\d{8}$/) : code]);
   };
@@ -169,8 +173,9 @@ async function prepareSignIns(stage: AskingStage, ways: readonly Way[]): Promise
     const { model, agentId } = stage;
     const signIn = newId();
     scriptSignIn(model);
-    const task = buildSignInTask(`${portal.url}/?run=${signIn}`);
-    const body = { action: 'start', task, vaultKeys: ['PORTAL_PASSWORD'] };
+    const task = buildSignInTask(`${portal.url}/?run={{RUN}}`);
+    const vaultKeys = ['PORTAL_PASSWORD'];
+    const body = { action: 'start', task, inputs: { RUN: signIn }, vaultKeys };
     const started = await admin.post(`/api/agents/${agentId}/autopilot`, body);
     expect([started.status, started.body]).toEqual([202, expect.anything()]);
     const { sessionId } = started.body as { sessionId: string };
@@ -190,8 +195,20 @@ async function prepareSignIns(stage: AskingStage, ways: readonly Way[]): Promise
     await card.getByLabel('Code').fill(portal.sent.get(signIn)!);
     await card.getByRole('button', { name: 'Answer' }).click();
     await card.getByText('The session continues.').waitFor();
-    expect(await readSession('completed', 'failed', 'cancelled')).toMatchObject({ status: 'completed', error: null });
+    const session = await readSession('completed', 'failed', 'cancelled');
+    expect(session).toMatchObject({ status: 'completed', error: null });
     expect(portal.received.get(signIn)).toEqual([portal.sent.get(signIn)]);
+    // The learned workflow signs in once more, and asks for the code of this sign-in.
+    const later = newId();
+    const launched = await admin.post('/api/jobs/launch', {
+      ...{ workflowId: session.workflowId, agentId, variables: { RUN: later }, vaultKeys },
+    });
+    expect([launched.status, launched.body]).toEqual([202, expect.anything()]);
+    const { jobId } = launched.body as { jobId: string };
+    await waitFor('the question of the learned workflow', () => isQuestionOpen(jobId), 90_000);
+    await answerInConsole(jobId, portal.sent.get(later)!, 'The page asks for a one-time code');
+    expect(await readEndedJob(jobId)).toMatchObject({ status: 'completed', error: null });
+    expect(portal.received.get(later)).toEqual([portal.sent.get(later)]);
   };
 
   return { stage, play: playSignIn, playAutopilot: playAutopilotSignIn };

@@ -7,6 +7,9 @@ import type { createSeededRandom } from '../seed';
 type Random = ReturnType<typeof createSeededRandom>;
 type Victim = ServiceApp | 'worker' | 'simulated' | 'redis' | 'postgres';
 
+/** Causes a fault, and returns the function that ends it. */
+type Fault = () => Promise<() => Promise<void>>;
+
 /** Paths of all kinds of requests between workers and service. */
 const requestPaths = [
   /commands$/,
@@ -36,27 +39,35 @@ const round: Partial<Record<Victim, number>> = {
 
 /**
  * Kills services, workers and servers in a seeded order, spread over the first 80 % of the jobs; `done` returns the
- * finished share of the jobs. Most kills happen at the moment at which a message passes. Returns the number of kills
- * of each victim.
+ * finished share of the jobs. Most kills happen at the moment at which a message passes. Each of the `faults` happens
+ * once in a round. Returns the number of kills of each victim and of each fault.
  */
 export async function killServices(
   stage: ChaosStage,
-  { random, rounds, done }: { random: Random; rounds: number; done: () => Promise<number> },
+  {
+    random,
+    rounds,
+    done,
+    faults = {},
+  }: { random: Random; rounds: number; done: () => Promise<number>; faults?: Record<string, Fault> },
 ): Promise<Record<string, number>> {
   const kills: Record<string, number> = {};
   const plan = shuffleItems(
-    Array.from({ length: rounds }, () => Object.entries(round))
+    Array.from({ length: rounds }, () => [
+      ...Object.entries(round),
+      ...Object.keys(faults).map((fault) => [fault, 1] as const),
+    ])
       .flat()
       .filter(([victim]) => victim !== 'simulated' || stage.simulated.length > 0)
-      .flatMap(([victim, times]) => Array.from({ length: times }, () => victim as Victim)),
+      .flatMap(([victim, times]) => Array.from({ length: times }, () => victim)),
     random,
   );
-  const starting = new Map<Victim, Promise<void>>();
+  const starting = new Map<string, Promise<void>>();
   for (const [index, victim] of plan.entries()) {
     const share = (0.8 * index) / plan.length;
     await waitFor('the jobs to progress', async () => (await done()) >= share, 90_000);
     await starting.get(victim);
-    const startAgain = await killVictim(stage, victim, random);
+    const startAgain = await (faults[victim]?.() ?? killVictim(stage, victim as Victim, random));
     // The start is not awaited, so the next process can be killed while this one still starts.
     starting.set(victim, startAgain());
     kills[victim] = (kills[victim] ?? 0) + 1;

@@ -15,6 +15,9 @@ import { root, ServiceProcess } from '../service-process';
 
 const chaosApps: ServiceApp[] = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering'];
 
+type AddressFinder = Parameters<typeof openFaultFixture>[1];
+type EnvironmentOfApp = (app: ServiceApp) => Promise<NodeJS.ProcessEnv>;
+
 /** The system under test: five services, Postgres and Redis, the network in front of the services, and the workers. */
 export class ChaosStage {
   readonly services = new Map<ServiceApp, ServiceProcess>();
@@ -31,11 +34,19 @@ export class ChaosStage {
     readonly folder: string,
     private readonly env: NodeJS.ProcessEnv,
     private readonly random: ReturnType<typeof createSeededRandom>,
+    private readonly envOf: EnvironmentOfApp,
   ) {}
 
-  /** `release` is the folder of the release to start, whose schema the database gets. */
-  static async open(random: ReturnType<typeof createSeededRandom>, release = root): Promise<ChaosStage> {
-    const [fixture, network] = await Promise.all([openFaultFixture(release), ChaosNetwork.start(random)]);
+  /**
+   * `release` is the folder of the release to start, whose schema the database gets. `findAddress` is that of
+   * `openFaultFixture`; `envOf` returns further variables of an app.
+   */
+  static async open(
+    random: ReturnType<typeof createSeededRandom>,
+    release = root,
+    { findAddress, envOf = async () => ({}) }: { findAddress?: AddressFinder; envOf?: EnvironmentOfApp } = {},
+  ): Promise<ChaosStage> {
+    const [fixture, network] = await Promise.all([openFaultFixture(release, findAddress), ChaosNetwork.start(random)]);
     const folder = await mkdtemp(join(tmpdir(), 'muster-chaos-'));
     const env = {
       ...fixture.env,
@@ -46,7 +57,7 @@ export class ChaosStage {
       DISPATCH_SWEEP_MS: '1000',
       LOG_LEVEL: 'warn',
     };
-    const stage = new ChaosStage(fixture, network, folder, env, random);
+    const stage = new ChaosStage(fixture, network, folder, env, random, envOf);
     await Promise.all(chaosApps.map((app) => stage.startService(app, release)));
     stage.client = await fixture.signIn(network.url);
     await recordStatusChanges(fixture);
@@ -59,7 +70,7 @@ export class ChaosStage {
   }
 
   async startService(app: ServiceApp, release = root): Promise<void> {
-    const service = await ServiceProcess.start(app, this.env, release);
+    const service = await ServiceProcess.start(app, { ...this.env, ...(await this.envOf(app)) }, release);
     this.services.set(app, service);
     this.network.apps.set(app, [service.url]);
   }

@@ -11,6 +11,8 @@ import { root } from '../service-process';
 import { countFigures, isServiceQuiet } from './chaos-figures';
 import { killServices } from './chaos-kills';
 import { ChaosStage } from './chaos-stage';
+import { DatabaseAddress } from './database-address';
+import { Failover, fillDisk, fillRedis, JumpingClocks, jumpClock } from './soak-faults';
 
 const seconds = Number(process.env['SOAK_SECONDS'] ?? 180);
 /** After each segment, every app is restarted as in a rollout. */
@@ -35,29 +37,49 @@ interface Sample {
 describe('hours of work', () => {
   const random = createSeededRandom();
   const most: Sample = { memory: {}, files: {}, connections: 0 };
+  const address = new DatabaseAddress();
   let stage: ChaosStage;
+  let clocks: JumpingClocks;
+  let failover: Failover | undefined;
   let launched = 0;
 
   beforeAll(async () => {
-    stage = await ChaosStage.open(random);
+    clocks = await JumpingClocks.open();
+    stage = await ChaosStage.open(random, root, {
+      findAddress: (serverUrl) => address.open(serverUrl),
+      envOf: (app) => clocks.buildEnv(app),
+    });
+    failover = await Failover.open(stage, address);
     await stage.startWorkers(workers.real, workers.simulated);
   });
-  afterAll(() => stage?.close());
+  afterAll(async () => {
+    await failover?.close();
+    await stage?.close();
+    await address.close();
+    await clocks?.close();
+  });
 
   it('no work is lost, repeated or billed twice, and nothing leaks, while every part is killed and restarted', async () => {
     const marks = join(stage.folder, 'starts');
     const load = { isOn: true };
     const running = Promise.all([launchWhile(load, marks), sampleResourceUseWhile(load)]);
     const kills: Record<string, number> = {};
+    const causes = {
+      clock: () => jumpClock(stage, clocks, random),
+      disk: () => fillDisk(stage),
+      redisMemory: () => fillRedis(stage),
+    };
     try {
       for (let segment = 0; segment < segments; segment += 1) {
         const began = Date.now();
         const computeElapsedSegments = async () => (Date.now() - began) / 1000 / segmentSeconds;
         const rounds = Math.max(1, Math.floor(segmentSeconds / 150));
         for (const [victim, count] of Object.entries(
-          await killServices(stage, { random, rounds, done: computeElapsedSegments }),
+          await killServices(stage, { random, rounds, done: computeElapsedSegments, faults: causes }),
         ))
           kills[victim] = (kills[victim] ?? 0) + count;
+        // Postgres is killed no more after its standby has replaced it.
+        if (segment === segments - 1) await failover!.run();
         await waitFor(
           'the end of the segment',
           async () => (await computeElapsedSegments()) >= 1,

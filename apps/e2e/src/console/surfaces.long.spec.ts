@@ -75,6 +75,29 @@ describeInBrowser('menus and dialogs, which are loaded after the page', () => {
     },
   );
 
+  it('the script is requested only after the data of the first screen has arrived', async () => {
+    const tab = await fixture.openTab();
+    const { page } = tab;
+    let releaseData = () => {};
+    const isReleased = new Promise<void>((done) => (releaseData = done));
+    await page.route(/\/api\/agents\?/, async (route) => {
+      await isReleased;
+      await route.continue();
+    });
+    let isRequested = false;
+    page.on('request', (request) => (isRequested ||= script.test(request.url())));
+    await tab.goto('/app/agents');
+    await tab.signIn(...fixture.admin);
+    await page.getByRole('main').getByLabel('Loading').first().waitFor();
+    // Idle callbacks run in the order in which they were requested, so those of the page have run before this one.
+    await page.evaluate(`new Promise((done) => requestIdleCallback(() => done(), { timeout: 5000 }))`);
+    expect(isRequested).toBe(false);
+    releaseData();
+    await waitFor('the request for the script', () => isRequested);
+    await page.getByRole('button', { name: 'Actions for Demo agent' }).waitFor();
+    await tab.close();
+  });
+
   it('a dialog that was requested opens when its script arrives, with the focus in its first field', async () => {
     const { tab, page, release } = await openAgentsBeforeScript();
     await page.getByRole('button', { name: 'New agent' }).press('Enter');

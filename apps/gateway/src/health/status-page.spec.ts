@@ -76,6 +76,8 @@ describe('the status page', () => {
       expect(removeTags(text)).toContain('Parts of the service do not work');
       expect(removeTags(text)).toContain('Database Does not work');
       expect(removeTags(text)).toContain('Queue Works');
+      // The page is public, so the reason contains no address and no user of the database.
+      expect(removeTags(text)).not.toMatch(/127\.0\.0\.1|nobody|postgres/i);
     } finally {
       await broken.close();
     }

@@ -200,6 +200,33 @@ describe('the question of a paused session', () => {
     expect((await listOpen()).filter((id) => ids.includes(id))).toEqual([]);
   });
 
+  it('the workflow of an autopilot session asks a person where the session got a code, and contains no code', async () => {
+    browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
+    browsers.model.addResponses(typeCode);
+    browsers.attempt = () => ({
+      steps: [
+        { type: 'click', selectors: ['#send-code'] },
+        { type: 'change', selectors: ['#code'], value: placeholder },
+      ],
+    });
+    const session = await startSession();
+    const question = await waitForQuestion(session);
+    await answerQuestion(question.id, 'k7w2e9r4');
+    const { workflowId, steps } = await session.waitForEnd();
+    expect(steps).toMatchObject([{ status: 'passed', stableCode: null }]);
+    const { body } = await browsers.tenant.as.member.get(`/api/workflows/${workflowId}`);
+    const lines = (body.script as string).split('\n').map((line) => line.trim());
+    const first = lines.findIndex((line) => line.includes('#send-code'));
+    expect(lines.slice(first, first + 4)).toEqual([
+      'page.click(["#send-code"])',
+      `ask_people(browser, ${JSON.stringify(question.question)}, "one-time-code", kind="code")`,
+      // eslint-disable-next-line plain/words -- The name of a Python method.
+      'with page.settled():',
+      `fill_in(page, ["#code"], ${JSON.stringify(placeholder)})`,
+    ]);
+    expect(await findTablesWith('k7w2e9r4')).toEqual([]);
+  });
+
   it('a resume of an autopilot session answers its question, and a code in the resume is sealed like an answer', async () => {
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
     browsers.model.addRule(() => typeCode);
@@ -236,6 +263,22 @@ describe('the question of a paused session', () => {
     const tables = await Promise.all([secret, ...codes].map((each) => findTablesWith(each)));
     expect([sent.includes(secret), tables.flat()]).toEqual([false, []]);
     expect(JSON.stringify(browsers.model.calls)).not.toContain(codes[0]);
+  });
+
+  it('a paused autopilot session resumes even if the message about the answer to its question is lost', async () => {
+    browsers.look = () => ({ look: { asksFor: 'captcha' } });
+    const session = await startSession();
+    const { id } = await waitForQuestion(session);
+    browsers.look = () => ({});
+    browsers.model.addRule(() => buildModelAnswer(createAction('It')));
+    // The row of an answer without its message: a process of the previous version handled the message and did nothing.
+    await querySql(
+      `UPDATE question SET status = 'answered', answer = '{"value": true}', ended_at = muster_now() WHERE id = $1`,
+      [id],
+    );
+    expect(await session.until(session.sessionId, 'completed', 'failed', 'cancelled')).toMatchObject({
+      status: 'completed',
+    });
   });
 
   it('if an answer and a resume of an autopilot session arrive concurrently, one is applied and the other gets 409', async () => {

@@ -16,14 +16,29 @@ import { rewrapOrganizationRows } from './rewrap-organization-rows';
 const loadedKeys = new WeakMap<KeyRing, Map<string, Buffer>>();
 const maxLoadedKeys = 1000;
 
+/** Seals and opens values of one organization. */
+export interface ValueCipher {
+  seal(text: string): SealedValue;
+  open(value: SealedValue): string;
+}
+
+/** Returns the cipher of the organization's values. Creates the organization's key at the first use. */
+export async function loadValueCipher(tx: Transaction, keyRing: KeyRing, organizationId: string): Promise<ValueCipher> {
+  const key = await loadOrCreateOrganizationKey(tx, keyRing, organizationId);
+  const associatedData = buildAssociatedData(organizationId);
+  return {
+    seal: (text) => ({ sealed: encryptText(key, associatedData, text) }),
+    open: ({ sealed }) => decryptText(key, associatedData, sealed),
+  };
+}
+
 /** Returns a function that seals texts of the organization. Creates the organization's key at the first use. */
 export async function loadValueSealer(
   tx: Transaction,
   keyRing: KeyRing,
   organizationId: string,
 ): Promise<(text: string) => SealedValue> {
-  const key = await loadOrCreateOrganizationKey(tx, keyRing, organizationId);
-  return (text) => ({ sealed: encryptText(key, buildAssociatedData(organizationId), text) });
+  return (await loadValueCipher(tx, keyRing, organizationId)).seal;
 }
 
 /** Seals the variables with these names. Values that are sealed already stay as they are. */

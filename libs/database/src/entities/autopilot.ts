@@ -157,10 +157,14 @@ export class AutopilotStepEntity {
   @Column('boolean', { default: false }) maySubmit!: boolean;
   /** Whether an attempt of the step has submitted something, or may have. */
   @Column('boolean', { default: false }) submitted!: boolean;
-  /** Whether the step passed with a person's code, so that there is no lesson. */
+  /** Whether the step passed with code, or with a one-time code, of a person, so that there is no lesson. */
   @Column('boolean', { default: false }) byHand!: boolean;
   @Column('text', { nullable: true }) lastError!: string | null;
   @Column('jsonb', { default: [] }) selectors!: Pick<DoneAction, 'name' | 'candidates'>[];
+  /**
+   * Code that repeats the step; null if there is none. If the step is by hand, only the workflow of the session uses it,
+   * because it asks a person for a one-time code.
+   */
   @Column('text', { nullable: true }) stableCode!: string | null;
   @Column('jsonb', { default: {} }) extracted!: Record<string, unknown>;
 }

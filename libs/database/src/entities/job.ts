@@ -180,7 +180,10 @@ export class JobEntity {
   errorCode!: string | null;
   @Column('jsonb', { nullable: true })
   result!: Record<string, unknown> | null;
-  /** Names in the result whose values are encrypted, as the workflow listed them at the launch; null for none. */
+  /**
+   * Names in the result whose values are encrypted; null for none. The workflow listed them at the launch. The end of
+   * the run adds the names of values that contain a sensitive variable.
+   */
   @Column('text', { array: true, nullable: true })
   sensitiveResults!: string[] | null;
   @Column('jsonb', { default: [] })

@@ -1,4 +1,3 @@
-import { loadValueSealer } from '@muster/access';
 import { releaseMachineAndEndCommand } from '@muster/commands';
 import {
   AppError,
@@ -23,6 +22,7 @@ import { recordJobEntries } from '../launch/record-job-entry';
 import { countStepsSql, type ProgressFacts } from '../lists/job-progress';
 import { lockJob } from '../lists/job-row';
 import { closeQuestions } from '../questions/close-questions';
+import { saveSealedResults } from '../reports/seal-results';
 import { recordRunSpan, getTraceOfRun } from './record-run-span';
 import { computeRetryDelayMs } from './retry-delay';
 
@@ -115,7 +115,7 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   const { previous, applied, agentId } = ended;
   if (!applied) return { applied, previous, retried: false };
   const { organizationId, jobId, to, source, error } = end;
-  if (ended.sensitiveResults && end.result) await saveSealedResults(tx, end, ended.sensitiveResults);
+  await saveSealedResults(tx, end, ended);
   if (agentId) releaseMachineAndEndCommand(tx, agentId, { jobId, to, error });
   if (ended.hasAsked) await closeQuestions(tx, { organizationId, jobId });
   const { startedAt, finishedAt } = ended;
@@ -143,26 +143,6 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   if (ended.accounts && !end.clears) await releaseAccounts(tx, organizationId, [jobId]);
   emitEvent(tx, { organizationId, type: `job.${to}`, subjects: [{ id: jobId, details: { status: to } }] });
   return { applied, previous, retried };
-}
-
-/** Adds the sensitive values to the result of an ended job, encrypted. */
-async function saveSealedResults(
-  tx: Transaction,
-  { organizationId, jobId, result, keyRing }: JobEnd,
-  names: readonly string[],
-): Promise<void> {
-  const entries = Object.entries(result as Record<string, unknown>).filter(([name]) => names.includes(name));
-  if (entries.length === 0 || Array.isArray(result)) return;
-  if (!keyRing) throw new Error('a result with sensitive values was reported without a key ring');
-  // The first use creates the key of the organization, for which other transactions would wait.
-  tx.requireOwnConnection();
-  const seal = await loadValueSealer(tx, keyRing, organizationId);
-  const sealed = Object.fromEntries(entries.map(([name, value]) => [name, seal(JSON.stringify(value ?? null))]));
-  await tx.execute('UPDATE job SET result = result || $3 WHERE id = $1 AND organization_id = $2', [
-    jobId,
-    organizationId,
-    JSON.stringify(sealed),
-  ]);
 }
 
 /**
@@ -231,8 +211,9 @@ const buildFinishJobStatement = (name: string, lock: string) =>
        UPDATE job SET status = input.status, finished_at = muster_now(), billed_at = muster_now(),
          started_at = CASE WHEN input.by_worker THEN COALESCE(job.started_at, job.dispatched_at, muster_now()) ELSE job.started_at END,
          error = input.error, error_code = input.error_code,
-         -- saveSealedResults stores the sensitive values, which it encrypts.
-         result = CASE WHEN job.sensitive_results IS NULL OR jsonb_typeof(input.result) <> 'object' THEN input.result
+         -- saveSealedResults stores the sensitive values encrypted. If a variable is sensitive, any value may contain it.
+         result = CASE WHEN jsonb_path_exists(job.variables, '$.*.sealed') THEN NULL
+           WHEN job.sensitive_results IS NULL OR jsonb_typeof(input.result) <> 'object' THEN input.result
            ELSE input.result - job.sensitive_results END,
          total_cost_micros = COALESCE(input.cost_micros, job.total_cost_micros),
          reported_cost_micros = COALESCE(input.cost_micros, job.reported_cost_micros),

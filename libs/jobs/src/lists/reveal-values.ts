@@ -22,7 +22,9 @@ export async function revealSealedValues<Row extends JobRow>(
     return {
       ...row,
       variables: mapObjectEntries(variables, ([, value]) => (isSealedValue(value) ? open(value) : value)),
-      result: result && mapObjectEntries(result, openResult),
+      // A script can report any JSON value; only the values of an object have names.
+      result:
+        result && typeof result === 'object' && !Array.isArray(result) ? mapObjectEntries(result, openResult) : result,
       sensitiveResults: null,
     };
   });

@@ -5,7 +5,7 @@ import { runBehindLock } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
 import { finishJob } from '../ends/finish-job';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
-import { answerQuestion, toAnswerer } from './answer-question';
+import { answerQuestion, declineQuestion, expireQuestion, toAnswerer } from './answer-question';
 import { askQuestion } from './ask-question';
 import { createInboundCode } from './inbound-codes';
 import { receiveInboundMessage } from './receive-inbound-message';
@@ -37,6 +37,19 @@ describe('questions and messages that wait for a row', () => {
     const reporter = { organizationId: fixture.organizationId, agentId };
     const body = { questionKey, question: 'The code?', kind: 'code', timeoutSeconds: 600, ...more };
     return askQuestion(fixture.harness.db, reporter, jobId, body as AskQuestionBody);
+  };
+  /** Turns a question of a run into the question of a paused autopilot session; returns the id of the session. */
+  const makeQuestionOfSession = async (id: string) => {
+    const sessionId = newId();
+    await fixture.query(
+      `INSERT INTO autopilot_session (id, organization_id, agent_id, status, phase, asked_by, max_steps, max_attempts,
+         max_active_ms, max_cost_micros, approve)
+       SELECT $1, organization_id, agent_id, 'paused', 'look', '{"kind":"api_key","id":"testkey01"}', 10, 3, 60000, 1,
+         'never' FROM question WHERE id = $2`,
+      [sessionId, id],
+    );
+    await fixture.query('UPDATE question SET job_id = NULL, session_id = $2 WHERE id = $1', [id, sessionId]);
+    return sessionId;
   };
   const inboundName = async () =>
     (await fixture.query('SELECT name FROM inbound_code WHERE id = $1', [inboundId]))[0].name as string;
@@ -80,15 +93,7 @@ describe('questions and messages that wait for a row', () => {
       question: { questionId: id },
     } = await ask('one', { kind: 'text' });
     // The question of an autopilot session has no run, so only its own row is locked.
-    const sessionId = newId();
-    await fixture.query(
-      `INSERT INTO autopilot_session (id, organization_id, agent_id, status, phase, asked_by, max_steps, max_attempts,
-         max_active_ms, max_cost_micros, approve)
-       SELECT $1, organization_id, agent_id, 'paused', 'look', '{"kind":"api_key","id":"testkey01"}', 10, 3, 60000, 1,
-         'never' FROM question WHERE id = $2`,
-      [sessionId, id],
-    );
-    await fixture.query('UPDATE question SET job_id = NULL, session_id = $2 WHERE id = $1', [id, sessionId]);
+    await makeQuestionOfSession(id);
     const answer = (value: string) =>
       harness.db
         .transaction({ organizationId }, (tx) =>
@@ -105,4 +110,28 @@ describe('questions and messages that wait for a row', () => {
     );
     expect(results.sort()).toEqual(['already_answered', 'answered']);
   });
+
+  it.each(['answered', 'cancelled', 'expired'])(
+    'a question of an autopilot session that is %s enqueues a message for the session in the same transaction',
+    async (status) => {
+      const { organizationId, harness, caller } = fixture;
+      const { question } = await ask('one', { kind: 'text' });
+      const { questionId: id } = question;
+      const sessionId = await makeQuestionOfSession(id);
+      if (status === 'expired')
+        await fixture.query('UPDATE question SET expires_at = muster_now() WHERE id = $1', [id]);
+      await harness.db.transaction({ organizationId }, async (tx) => {
+        const answerer = toAnswerer(caller);
+        if (status === 'answered') await answerQuestion(tx, keyRing(), answerer, { id, answer: 'Ann Lee' });
+        if (status === 'cancelled') await declineQuestion(tx, keyRing(), answerer, { id });
+        if (status === 'expired') await expireQuestion(tx, keyRing(), { id, organizationId });
+      });
+      expect(await fixture.query('SELECT status FROM question WHERE id = $1', [id])).toEqual([{ status }]);
+      const messages = await fixture.query(
+        `SELECT name FROM outbox WHERE queue = 'autopilot' AND payload->>'sessionId' = $1`,
+        [sessionId],
+      );
+      expect(messages).toEqual([{ name: 'advance-session' }]);
+    },
+  );
 });

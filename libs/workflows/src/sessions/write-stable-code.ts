@@ -12,16 +12,27 @@ import {
 
 const learned = readPythonRuntime(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'words', 'expect', 'play']);
 
-/** Writes the executed actions of an attempt as Python statements that use `page` of the recordings' runtime. */
-export function writeStableCode(steps: readonly Step[]): string {
+/** A question to a person whose answer, a one-time code, actions contain as a placeholder with this name. */
+export interface CodeQuestion {
+  name: string;
+  question: string;
+}
+
+/**
+ * Writes the executed actions of an attempt as Python statements that use `page` of the recordings' runtime. The
+ * question is asked before the first action that contains its placeholder.
+ */
+export function writeStableCode(steps: readonly Step[], codeQuestion?: CodeQuestion): string {
   let tab: unknown;
+  const asksAt = codeQuestion ? steps.findIndex((step) => hasPlaceholder(step, codeQuestion.name)) : -1;
   return steps
-    .flatMap((step) => {
+    .flatMap((step, at) => {
       const { target } = step;
       const isElsewhere = target !== tab;
       tab = target;
       const action = writeManualAction(step, undefined);
       return [
+        ...(at === asksAt ? [writeQuestion(codeQuestion!)] : []),
         ...(isElsewhere ? [`page = browser.page(${target === undefined ? '' : formatPythonLiteral(target)})`] : []),
         ...(step['submits'] === true ? ['submits(page)'] : []),
         // eslint-disable-next-line plain/words -- The name of a Python method.
@@ -31,10 +42,20 @@ export function writeStableCode(steps: readonly Step[]): string {
     .join('\n');
 }
 
+function hasPlaceholder(step: Step, name: string): boolean {
+  return [...JSON.stringify(step).matchAll(/\{\{\s*([^{}]+?)\s*\}\}/g)].some((match) => match[1] === name);
+}
+
+function writeQuestion({ name, question }: CodeQuestion): string {
+  return formatPythonCall('ask_people', ['browser', formatPythonLiteral(question), formatPythonLiteral(name)], {
+    kind: 'code',
+  });
+}
+
 export interface LearnedStep {
   id: string;
   title: string;
-  /** Python code of the step; null if a person performed the step, so that there is no code. */
+  /** Python code of the step; null if a person wrote the code for the step, so that there is none for a later run. */
   code: string | null;
   expect?: PageExpectation | null;
 }

@@ -18,7 +18,7 @@ export function ClaimDays({ daily }: { daily: RoiDay[] }) {
       label="Claims by day"
       caption={
         <>
-          <StackLegend names={parts.map(({ name }) => name)} />. Click a bar to see only its day.
+          <StackLegend names={parts.map(({ name }) => name)} /> Click a bar to see only its day.
         </>
       }
       heads={['Day', 'Attempted', ...parts.map(({ name }) => name)]}

@@ -34,7 +34,7 @@ export function CostStack({ from, count, groups, heads, children }: CostStackPro
       label="Spend"
       caption={
         <>
-          <StackLegend names={parts.map(({ name }) => name)} />. Click a bar to see the runs that ended on its day.
+          <StackLegend names={parts.map(({ name }) => name)} /> Click a bar to see the runs that ended on its day.
         </>
       }
       heads={heads}

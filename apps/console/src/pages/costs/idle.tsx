@@ -36,8 +36,8 @@ export function IdleSavings({ range }: { range: Range }) {
             ]}
           />
           <p className="mt-2 text-xs text-dim">
-            Time for which machines were on between two runs on these days. The cost of this time is not included in the
-            spend below.
+            Time for which machines were on between two runs on these days. The spend above does not include the cost of
+            this time.
           </p>
         </>
       )}

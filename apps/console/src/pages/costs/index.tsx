@@ -46,12 +46,12 @@ export function CostsPage() {
         <FilterSelect label="Group by" value={groupBy} options={groupings} change={(by) => change({ groupBy: by })} />
         <WorkflowFilter value={workflowId ?? ''} change={(id) => change({ workflowId: id })} />
       </div>
+      <SpendTable range={range} groupBy={groupBy} />
+      <RoiFigures range={range} workflowId={workflowId} />
       <div className="grid gap-4 xl:grid-cols-2">
         <UsageBars />
         <IdleSavings range={range} />
       </div>
-      <SpendTable range={range} groupBy={groupBy} />
-      <RoiFigures range={range} workflowId={workflowId} />
       <Batches range={range} workflowId={workflowId} />
     </Page>
   );

@@ -17,6 +17,7 @@ import { Form, SelectField, TextField } from '../../ui/form';
 import { ActionMenu } from '../../ui/menu';
 import { showToast } from '../../ui/toast';
 import { AgentField } from '../../parts/pickers';
+import { CardRow } from '../../ui/table/card';
 import { SimpleList } from '../../ui/table/simple-list';
 import { useUrlState } from '../../ui/table/use-url-state';
 import { RotateKey } from './rotate-key';
@@ -41,6 +42,15 @@ export function ApiKeys() {
     setMaking(false);
     setMade(null);
   };
+  const renderMenu = (key: ApiKey) => (
+    <ActionMenu
+      name={key.name}
+      actions={[
+        { label: 'Rotate', run: () => setRotating(key) },
+        { label: 'Revoke', danger: true, run: () => setRevoking(key) },
+      ]}
+    />
+  );
   return (
     <>
       <SimpleList
@@ -59,7 +69,7 @@ export function ApiKeys() {
             <td>
               <bdi>{key.name}</bdi>
             </td>
-            <td>{key.scope === 'api' ? `api, ${key.role}` : key.scope}</td>
+            <td>{formatScope(key)}</td>
             <td>{key.ipAllow.length > 0 ? key.ipAllow.join(', ') : 'any'}</td>
             <td>
               <Time at={key.createdAt} relative />
@@ -71,16 +81,32 @@ export function ApiKeys() {
             <td>
               <Time at={key.expiresAt} relative />
             </td>
-            <td>
-              <ActionMenu
-                name={key.name}
-                actions={[
-                  { label: 'Rotate', run: () => setRotating(key) },
-                  { label: 'Revoke', danger: true, run: () => setRevoking(key) },
-                ]}
-              />
-            </td>
+            <td>{renderMenu(key)}</td>
           </tr>
+        )}
+        cardRow={(key) => (
+          <CardRow
+            key={key.id}
+            title={<bdi>{key.name}</bdi>}
+            facts={[
+              formatScope(key),
+              key.expiresAt && (
+                <>
+                  expires <Time at={key.expiresAt} relative />
+                </>
+              ),
+              key.lastUsedAt === null ? (
+                'never used'
+              ) : (
+                <>
+                  last used <Time at={key.lastUsedAt} relative />
+                  {key.lastUsedFrom && ` from ${key.lastUsedFrom}`}
+                </>
+              ),
+              key.ipAllow.length > 0 && `only from ${key.ipAllow.join(', ')}`,
+            ]}
+            actions={renderMenu(key)}
+          />
         )}
       />
       <Dialog open={isMaking} onOpenChange={closeDialog} title="New API key" keeps={made !== null}>
@@ -171,4 +197,8 @@ export function ApiKeys() {
       )}
     </>
   );
+}
+
+function formatScope({ scope, role }: ApiKey): string {
+  return scope === 'api' ? `api, ${role}` : scope;
 }

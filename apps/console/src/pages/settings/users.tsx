@@ -18,6 +18,7 @@ import { ConfirmDialog, Dialog } from '../../ui/dialog';
 import { Form, TextField } from '../../ui/form';
 import { ActionMenu } from '../../ui/menu';
 import { showToast, showErrorToast } from '../../ui/toast';
+import { CardRow } from '../../ui/table/card';
 import { SimpleList } from '../../ui/table/simple-list';
 import { useUrlState } from '../../ui/table/use-url-state';
 
@@ -52,6 +53,44 @@ export function Users() {
     }
     await refreshUsers();
   };
+  const renderMenu = (user: User) => (
+    <ActionMenu
+      name={user.email}
+      actions={[
+        ...assignable
+          // Users cannot change their own role.
+          .filter((role) => role !== user.role && user.role !== 'super_admin' && user.id !== me.user.id)
+          .map((role) => ({
+            label: `Make ${role}`,
+            run: () => void changeUser(user, { role }, `is ${role} now`),
+          })),
+        user.role === 'admin' &&
+          (user.breakGlass
+            ? {
+                label: 'Remove emergency access',
+                run: () => void changeUser(user, { breakGlass: false }, 'has no emergency access any more'),
+              }
+            : {
+                label: 'Give emergency access',
+                run: () => void changeUser(user, { breakGlass: true }, 'has the emergency access now'),
+              }),
+        { label: 'New password', run: () => setRenewing(user) },
+        user.id !== me.user.id &&
+          user.secondFactorSince !== null && {
+            label: 'Reset second factor',
+            danger: true,
+            run: () => setLosing(user),
+          },
+        user.id !== me.user.id &&
+          (user.disabled
+            ? {
+                label: 'Enable',
+                run: () => void changeUser(user, { disabled: false }, 'can sign in again'),
+              }
+            : { label: 'Disable', danger: true, run: () => setLeaving(user) }),
+      ]}
+    />
+  );
   return (
     <>
       <SimpleList
@@ -72,55 +111,31 @@ export function Users() {
             <td>
               <bdi>{user.email}</bdi>
             </td>
-            <td>
-              {user.disabled ? 'disabled' : user.role}
-              {user.breakGlass && ' (emergency access)'}
-            </td>
+            <td>{formatRole(user)}</td>
             <td>{user.secondFactorSince ? 'yes' : 'no'}</td>
             <td>
               <Time at={user.lastSignInAt} relative />
             </td>
-            {mayChange && (
-              <td>
-                <ActionMenu
-                  name={user.email}
-                  actions={[
-                    ...assignable
-                      // Users cannot change their own role.
-                      .filter((role) => role !== user.role && user.role !== 'super_admin' && user.id !== me.user.id)
-                      .map((role) => ({
-                        label: `Make ${role}`,
-                        run: () => void changeUser(user, { role }, `is ${role} now`),
-                      })),
-                    user.role === 'admin' &&
-                      (user.breakGlass
-                        ? {
-                            label: 'Remove emergency access',
-                            run: () => void changeUser(user, { breakGlass: false }, 'has no emergency access any more'),
-                          }
-                        : {
-                            label: 'Give emergency access',
-                            run: () => void changeUser(user, { breakGlass: true }, 'has the emergency access now'),
-                          }),
-                    { label: 'New password', run: () => setRenewing(user) },
-                    user.id !== me.user.id &&
-                      user.secondFactorSince !== null && {
-                        label: 'Reset second factor',
-                        danger: true,
-                        run: () => setLosing(user),
-                      },
-                    user.id !== me.user.id &&
-                      (user.disabled
-                        ? {
-                            label: 'Enable',
-                            run: () => void changeUser(user, { disabled: false }, 'can sign in again'),
-                          }
-                        : { label: 'Disable', danger: true, run: () => setLeaving(user) }),
-                  ]}
-                />
-              </td>
-            )}
+            {mayChange && <td>{renderMenu(user)}</td>}
           </tr>
+        )}
+        cardRow={(user) => (
+          <CardRow
+            key={user.id}
+            title={<bdi>{user.email}</bdi>}
+            facts={[
+              formatRole(user),
+              user.secondFactorSince ? 'second factor' : 'no second factor',
+              user.lastSignInAt === null ? (
+                'never signed in'
+              ) : (
+                <>
+                  last signed in <Time at={user.lastSignInAt} relative />
+                </>
+              ),
+            ]}
+            actions={mayChange && renderMenu(user)}
+          />
         )}
       />
       {isInviting && <InviteUser onClose={() => setInviting(false)} />}
@@ -179,6 +194,10 @@ export function Users() {
       )}
     </>
   );
+}
+
+function formatRole({ disabled, role, breakGlass }: User): string {
+  return `${disabled ? 'disabled' : role}${breakGlass ? ' (emergency access)' : ''}`;
 }
 
 function PasswordField() {

@@ -9,13 +9,24 @@ export function formatRunTitle({ workflowName, subject }: Pick<Job, 'workflowNam
   return [workflowName, subject].flatMap((part) => (part ? [removeDirectionMarks(part)] : [])).join(' · ');
 }
 
-/** A link to a run with its title and the end of its id. */
+/**
+ * A link to a run with its title and the end of its id. A long title loses the end of the workflow's name, because the
+ * subject is what distinguishes the runs of a workflow.
+ */
 export function RunTitle({ run }: { run: Job }) {
-  const title = formatRunTitle(run);
+  const { id, workflowName, subject } = run;
   return (
-    <Link to="/runs/$id" params={{ id: run.id }} className="group flex min-w-0 items-baseline gap-2" title={title}>
-      <bdi className="truncate font-medium group-hover:underline">{title}</bdi>
-      <span className="shrink-0 font-mono text-xs text-dim max-sm:hidden">{shortenId(run.id)}</span>
+    <Link to="/runs/$id" params={{ id }} className="group flex min-w-0 items-baseline" title={formatRunTitle(run)}>
+      <bdi className="truncate font-medium group-hover:underline">{removeDirectionMarks(workflowName)}</bdi>
+      {subject && (
+        <>
+          <span className="shrink-0 font-medium whitespace-pre"> · </span>
+          <bdi className="max-w-3/5 shrink-0 truncate font-medium group-hover:underline">
+            {removeDirectionMarks(subject)}
+          </bdi>
+        </>
+      )}
+      <span className="ml-2 shrink-0 font-mono text-xs text-dim max-sm:hidden">{shortenId(id)}</span>
     </Link>
   );
 }

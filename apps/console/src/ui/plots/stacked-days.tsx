@@ -67,9 +67,9 @@ export function StackedDays({ days, parts, format, pick }: StackedDaysProps) {
 /** Names of the parts with the look of their bars. */
 export function StackLegend({ names }: { names: string[] }) {
   return (
-    <span className="inline-flex flex-wrap gap-x-3">
+    <span className="mr-3 inline-flex flex-wrap items-baseline gap-x-3">
       {names.map((name, at) => (
-        <span key={name} className="inline-flex items-center gap-1.5">
+        <span key={name} className="inline-flex items-baseline gap-1.5">
           <span aria-hidden className={`inline-block size-3 ${looks[at]!.swatch}`} />
           {name}
         </span>

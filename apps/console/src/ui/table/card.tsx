@@ -11,6 +11,23 @@ interface CardProps {
   buttons?: ReactNode;
 }
 
+interface CardRowProps extends CardProps {
+  /** Button that opens the menu of the row's actions. */
+  actions?: ReactNode;
+}
+
+/** A row of a short list as a card. The cell's width does not depend on its content, so that long names are cut off. */
+export function CardRow({ actions, ...card }: CardRowProps) {
+  return (
+    <tr>
+      <td className="w-full max-w-0 [&_bdi]:inline!">
+        <TableCard {...card} />
+      </td>
+      {actions && <td>{actions}</td>}
+    </tr>
+  );
+}
+
 /** A table row as two lines, for windows that are too narrow for columns. */
 export function TableCard({ title, aside, facts = [], buttons }: CardProps) {
   const shown = facts.filter((fact) => fact !== null && fact !== undefined && fact !== false && fact !== '');

@@ -5,6 +5,7 @@ import { ErrorNote } from '../error-note';
 import { EmptyNote, Panel, Skeleton } from '../page';
 import { SearchBox } from '../search-box';
 import { PlainTable } from './plain-table';
+import { useIsNarrow } from './use-narrow';
 import { useUrlState } from './use-url-state';
 
 interface SimpleListProps<T> {
@@ -16,11 +17,14 @@ interface SimpleListProps<T> {
   search?: string;
   heads: string[];
   row: (item: T) => ReactNode;
+  /** Renders a row in windows that are too narrow for the columns, as a `CardRow`. */
+  cardRow?: (item: T) => ReactNode;
 }
 
 /** A short list, such as of settings: a table of all loaded items and a button for more. */
-export function SimpleList<T>({ title, actions, list, empty, search, heads, row }: SimpleListProps<T>) {
+export function SimpleList<T>({ title, actions, list, empty, search, heads, row, cardRow }: SimpleListProps<T>) {
   const [{ q }, change] = useUrlState();
+  const isCards = useIsNarrow() && cardRow !== undefined;
   return (
     <Panel title={title} actions={actions}>
       {search && (
@@ -34,8 +38,8 @@ export function SimpleList<T>({ title, actions, list, empty, search, heads, row 
         <EmptyNote title={search && q ? 'No results for this search.' : empty} />
       )}
       {list.items.length > 0 && (
-        <PlainTable label={title} heads={heads}>
-          {list.items.map(row)}
+        <PlainTable label={title} heads={isCards ? [title, ...heads.filter((head) => head === 'Actions')] : heads}>
+          {list.items.map(isCards ? cardRow : row)}
         </PlainTable>
       )}
       {list.hasMore && (

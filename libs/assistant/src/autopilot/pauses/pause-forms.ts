@@ -1,5 +1,6 @@
 import type { PauseReason, QuestionKind, StepOverride } from '@muster/contracts';
 import type { SessionQuestion } from '@muster/jobs';
+import { cleanNameForSentence } from '@muster/platform';
 import { personCodeName, usesPersonCode } from '../codes/attempt-codes';
 
 /** Choices of a question about a step that may have sent something. */
@@ -15,6 +16,11 @@ export const pauseForms: Record<PauseReason, { kind: QuestionKind; choices: stri
   unsure: { kind: 'text', choices: null },
   attempts_exhausted: { kind: 'text', choices: null },
 };
+
+/** Returns the question to a person for the one-time code that a page asks for in a step. */
+export function writeCodeQuestion(stepTitle: string): string {
+  return `The page asks for a one-time code in “${cleanNameForSentence(stepTitle)}”.`;
+}
 
 export const codePlaceholder = `{{${personCodeName}}}`;
 

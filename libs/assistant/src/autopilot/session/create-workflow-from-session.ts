@@ -10,7 +10,7 @@ export async function createWorkflowFromSession({ tx, session, steps }: Work): P
   const done = steps.flatMap((step) => {
     const { id, title, expect } = task.steps[step.position]!;
     if (step.status === 'skipped') return [];
-    const code = step.byHand ? null : (step.stableCode ?? '');
+    const code = step.stableCode ?? (step.byHand ? null : '');
     return [{ id, title, code, expect: expect ?? undefined, extractedNames: Object.keys(step.extracted) }];
   });
   const script = writeLearnedScript({ name, startUrl: task.startUrl ?? undefined, steps: done });

@@ -82,7 +82,7 @@ async function presentSessionPause(
 
 async function presentSessionStep(
   { task }: AutopilotSessionEntity,
-  { position, stepId, status, selectors, stableCode }: AutopilotStepEntity,
+  { position, stepId, status, selectors, stableCode, byHand }: AutopilotStepEntity,
   attempts: AutopilotAttemptEntity[],
   presignImage: PresignImage,
 ): Promise<SessionStep> {
@@ -92,7 +92,8 @@ async function presentSessionStep(
     status,
     attempts: await Promise.all(attempts.map((each) => presentStepAttempt(each, presignImage))),
     selectors: selectors.map(({ name, candidates }) => ({ name, candidates })),
-    stableCode,
+    // Only the workflow of the session uses code that asks a person.
+    stableCode: byHand ? null : stableCode,
   };
 }
 

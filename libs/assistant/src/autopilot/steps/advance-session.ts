@@ -14,6 +14,7 @@ import { startEndingSession, finishSessionIfMachineIsOff, applyCloseResult } fro
 import { insertSteps, saveSession, saveStep } from '../session/save-session';
 import { changeSessionStatus } from '../session/change-session-status';
 import { listSecretNames, usesPersonCode } from '../codes/attempt-codes';
+import { writeCodeQuestion } from '../pauses/pause-forms';
 import { pauseSession } from '../pauses/pause-session';
 import { applyPauseAnswer, expiredEnding } from '../pauses/resume-session';
 import { computeActiveSessionMs, lockSession, readSessionSteps, type SessionRow } from '../session/session-row';
@@ -223,11 +224,11 @@ async function applySnapshotResult(work: Work, { status, output }: EndedCommand)
   // A code is typed once: if the page still asks for one, the person is asked for another.
   const needsCode = asksFor === 'one_time_code' && usesPersonCode(step.instruction) && step.tried.length > 0;
   if (asksFor && (step.instruction === null || needsCode)) {
-    const requirement = asksFor === 'captcha' ? 'proof that a person is there (a captcha)' : 'a one-time code';
-    return pauseSession(work, {
-      reason: asksFor,
-      question: `The page asks for ${requirement} in “${cleanNameForSentence(taskStep.title)}”.`,
-    });
+    const question =
+      asksFor === 'captcha'
+        ? `The page asks for proof that a person is there (a captcha) in “${cleanNameForSentence(taskStep.title)}”.`
+        : writeCodeQuestion(taskStep.title);
+    return pauseSession(work, { reason: asksFor, question });
   }
   const attemptId = await startAttempt(work, step, 'model');
   session.held = {

@@ -3,7 +3,8 @@ import { type InterruptedAttempt, shortenText, type StepAttempted } from '@muste
 import type { HeldAttempt } from '@muster/database';
 import { cleanNameForSentence } from '@muster/platform';
 import { writeStableCode } from '@muster/workflows';
-import { usesPersonCode } from '../codes/attempt-codes';
+import { personCodeName, usesPersonCode } from '../codes/attempt-codes';
+import { writeCodeQuestion } from '../pauses/pause-forms';
 import { pauseSession } from '../pauses/pause-session';
 import type { StepRow } from '../session/session-row';
 import { endAttempt } from './attempts';
@@ -19,7 +20,7 @@ import {
 import { issueAttemptCommand, reopenLostBrowser } from './session-commands';
 import { recordPageSnapshot } from './record-page-snapshot';
 import { markStepSubmitting, startNextStep, appendStepEvent } from './start-next-step';
-import { getCurrentStep, type Work } from './work';
+import { getCurrentStep, requireTaskOfSession, type Work } from './work';
 
 /** Processes the end of an attempt's command: passes the step, continues with a submit, or tries another strategy. */
 export async function applyAttemptResult(work: Work, command: EndedCommand): Promise<void> {
@@ -109,11 +110,19 @@ async function saveLessonOfAttempt({ tx, session }: Work, step: StepRow, held: H
     const isLesson = held.code === previous?.code;
     step.byHand = !isLesson;
     if (isLesson) Object.assign(step, { stableCode: previous.code, selectors: previous.selectors });
+    else step.stableCode = null;
     return;
   }
-  // A later session cannot use the one-time code, and asks a person again.
   step.byHand = usesPersonCode(JSON.stringify(held.actions ?? []));
-  if (step.byHand) return;
+  if (step.byHand) {
+    // A later session cannot use the one-time code, and asks a person again. So does the workflow of this session.
+    const question = writeCodeQuestion(requireTaskOfSession(session).steps[step.position]!.title);
+    step.stableCode = writeStableCode(limitToReliableSelectors(held.steps, held.done), {
+      name: personCodeName,
+      question,
+    });
+    return;
+  }
   const actions = rankSelectorsOfActions(held.actions ?? [], held.done, previous);
   const selectors = held.done
     .filter(({ candidates }) => candidates.length > 0)

@@ -43,7 +43,9 @@ const sensitiveResults = {
   max: 200,
   maxItems: 200,
   example: [],
-  description: 'Top-level names of the result whose values are treated like sensitive variables.',
+  description:
+    'Top-level names of the result whose values are treated like sensitive variables. A value under another name is ' +
+    'treated so too if it contains the value of a sensitive variable of the run.',
 };
 const script = {
   min: 0,

@@ -1,9 +1,9 @@
-import { Link } from '@tanstack/react-router';
-import { type AccountUseList, accountsUses } from '../../../api/generated';
+import { type AccountUse, type AccountUseList, accountsUses } from '../../../api/generated';
 import { useList } from '../../../api/use-list';
 import { Time } from '../../../format/time';
-import { AgentLink } from '../../../parts/names';
+import { AgentLink, RunLink } from '../../../parts/names';
 import { Dialog } from '../../../ui/dialog';
+import { CardRow } from '../../../ui/table/card';
 import { SimpleList } from '../../../ui/table/simple-list';
 
 const getPageUses = (page: AccountUseList) => page.uses;
@@ -22,29 +22,42 @@ export function AccountUses({ account: name, onClose }: { account: string; onClo
         list={list}
         empty="No run has had this account."
         heads={['Run', 'Agent', 'Time']}
-        row={({ jobId, agentId, from, to }) => (
-          <tr key={jobId}>
+        row={(use) => (
+          <tr key={use.jobId}>
             <td>
-              <Link to="/runs/$id" params={{ id: jobId }}>
-                {jobId.slice(-8)}
-              </Link>
+              <RunLink id={use.jobId} />
             </td>
             <td>
-              <AgentLink id={agentId} />
+              <AgentLink id={use.agentId} />
             </td>
             <td>
-              <Time at={from} />{' '}
-              {to === null ? (
-                'until now'
-              ) : (
-                <>
-                  – <Time at={to} />
-                </>
-              )}
+              <TimeOfUse use={use} />
             </td>
           </tr>
         )}
+        cardRow={(use) => (
+          <CardRow
+            key={use.jobId}
+            title={<RunLink id={use.jobId} />}
+            facts={[<TimeOfUse use={use} />, <AgentLink id={use.agentId} />]}
+          />
+        )}
       />
     </Dialog>
+  );
+}
+
+function TimeOfUse({ use: { from, to } }: { use: AccountUse }) {
+  return (
+    <>
+      <Time at={from} />{' '}
+      {to === null ? (
+        'until now'
+      ) : (
+        <>
+          – <Time at={to} />
+        </>
+      )}
+    </>
   );
 }
