@@ -11,13 +11,13 @@ import { listShunnedSyntax } from './tools/lint/shunned.mjs';
 
 await prepareProjectGraph();
 
-// Tools have no index: they are scripts, and use each other's files.
+// Tools have no index file. They are scripts that import each other's files directly.
 const siblingTools = ['^(\\.\\./)+(?!apps/|libs/)[a-z]'];
 const toolsFromAnApp = ['^(\\.\\./)+tools/'];
 const specs = '**/*.{spec,harness}.{ts,tsx}';
 const inTypeScript = (config) => ({ ...config, files: ['**/*.{ts,tsx}'] });
 
-// The smallest set that keeps the architecture and catches what types do not: every rule here has a reason to exist.
+// The smallest set of rules that protects the architecture and finds errors that types do not find.
 export default [
   { ignores: ['dist', 'node_modules', '.nx', '.muster', 'tools/lint/fixtures', 'libs/sdk/src/generated'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
@@ -38,7 +38,7 @@ export default [
         'error',
         { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true },
       ],
-      // A value that is known to be there says so with `!`; noUncheckedIndexedAccess asks for it.
+      // `!` marks a value that is known to be defined. noUncheckedIndexedAccess makes the mark necessary.
       '@typescript-eslint/no-non-null-assertion': 'off',
     },
   },
@@ -80,7 +80,7 @@ export default [
     rules: { 'react-hooks/rules-of-hooks': 'error', 'react-hooks/exhaustive-deps': 'error' },
   },
   {
-    // Event streams and responses other than JSON are written to the reply itself.
+    // Event streams, and responses that are not JSON, are written directly to the reply.
     files: [
       'apps/gateway/src/{agents/timeline,jobs/{jobs-export,screens},organization/{events,access-log},assistant/{chat,autopilot-events},admin/feedback-export,docs/docs}.controller.ts',
       'apps/ingest/src/jobs/run-screens.controller.ts',
@@ -96,7 +96,8 @@ export default [
     rules: { 'muster/foreign-writes': 'error', 'muster/one-clock': 'error' },
   },
   {
-    // The others hold the clock itself, speak to machines and services outside, or run elsewhere.
+    // The files that are ignored here read the clock themselves, call machines and other services, or run outside of
+    // the service.
     files: ['libs/*/src/**/*.ts', 'apps/{gateway,ingest,dispatcher,scheduler,metering,feedback-sync}/src/**/*.ts'],
     ignores: [
       ...[specs, '**/testing/**', 'libs/{platform,vm,models,trackers,sdk,testing}/**'],
@@ -115,7 +116,7 @@ export default [
     rules: { '@nx/enforce-module-boundaries': ['error', buildBoundaryRule({ allow: appIndexes })] },
   },
   {
-    // The page shows the text that operators read in the repository.
+    // The console's page shows this file of the repository, which operators read.
     files: ['apps/console/src/pages/safeguards/index.tsx'],
     rules: {
       '@nx/enforce-module-boundaries': ['error', buildBoundaryRule({ allow: ['^(\\.\\./)+k8s/safeguards\\.md'] })],
@@ -126,7 +127,7 @@ export default [
     rules: { '@nx/enforce-module-boundaries': ['error', buildBoundaryRule({ allow: siblingTools })] },
   },
   {
-    // It has the SDK's client made before there is an index to import.
+    // This file generates the SDK's client, so it runs before the index of the SDK can be imported.
     files: ['tools/build/build.mjs'],
     rules: { '@nx/enforce-module-boundaries': ['error', buildBoundaryRule({ allow: ['/libs/sdk/generate\\.mjs$'] })] },
   },
@@ -135,7 +136,7 @@ export default [
     rules: { '@nx/enforce-module-boundaries': ['error', buildBoundaryRule({ tests: true, allow: siblingTools })] },
   },
   {
-    // It holds the chart to what the apps' configurations read.
+    // These tests compare the chart with the environment variables that the apps read.
     files: ['tools/deploy/**'],
     rules: {
       '@nx/enforce-module-boundaries': ['error', buildBoundaryRule({ allow: [...siblingTools, ...appIndexes] })],
@@ -157,7 +158,7 @@ export default [
     files: [specs, 'libs/testing/**', 'libs/platform/src/config/env.ts'],
     rules: { 'no-restricted-syntax': listShunnedSyntax('exports', 'aliases') },
   },
-  // These ask pg itself, which names a row as the statement does.
+  // These files query pg directly, whose rows have the column names of the statement.
   { files: ['apps/e2e/**', 'tools/**'], rules: { 'no-restricted-syntax': listShunnedSyntax('exports') } },
   { files: [specs, 'apps/e2e/**', 'libs/testing/**'], rules: { '@typescript-eslint/no-explicit-any': 'off' } },
   {

@@ -1,7 +1,7 @@
-/** Whether test files that are long by their name (`*.long.spec.ts`) are run too: see tools/test/test.mjs. */
+/** Whether long test files (`*.long.spec.ts`) run too; see tools/test/test.mjs. */
 const withLongFiles = process.env.MUSTER_TEST_LONG_FILES === 'true';
 
-/** One configuration for every project: nx runs it with a folder, `npm test` without. */
+/** One configuration for all projects: nx passes the folder of a project, and `npm test` passes none. */
 module.exports = async () => {
   const { getSwcOptions: swcOptions } = await import('./tools/build/build.mjs');
   return {
@@ -11,7 +11,7 @@ module.exports = async () => {
     testMatch: ['**/*.spec.ts'],
     testPathIgnorePatterns: ['/node_modules/', '/fixtures/', ...(withLongFiles ? [] : ['\\.long\\.spec\\.ts$'])],
     modulePathIgnorePatterns: ['<rootDir>/dist/'],
-    // Test files of one worker share its process, and with it all code that is loaded (tools/test/runtime).
+    // The test files of one Jest worker share a process, so shared code is loaded only once (tools/test/runtime).
     testEnvironment: '<rootDir>/tools/test/runtime/shared-environment.cjs',
     runtime: '<rootDir>/tools/test/runtime/shared-runtime.cjs',
     testRunner: '<rootDir>/tools/test/runtime/measured-runner.cjs',
@@ -21,10 +21,11 @@ module.exports = async () => {
     globalTeardown: '<rootDir>/tools/test/global-teardown.cjs',
     reporters: ['default', ['<rootDir>/tools/test/suite-reporter.cjs', { rootDir: __dirname }]],
     testTimeout: 120_000,
-    // One more than the processors of the smallest machine that is supported, because many tests wait for a server.
+    // One more than the number of processors of the smallest supported machine, because many tests wait for a server.
     maxWorkers: 3,
     testSequencer: '<rootDir>/tools/test/spread-processes.cjs',
-    // A worker never gives back what it has loaded for hundreds of files: a new one takes its place.
+    // A Jest worker never frees the code that it has loaded for hundreds of files, so it is replaced when it reaches
+    // this size.
     workerIdleMemoryLimit: '1200MB',
   };
 };

@@ -61,7 +61,7 @@ function buildTiff({ bits, samples, compression }: Kind, width: number, height: 
     [279, 4, 1, data.length],
   ];
   const head = Buffer.alloc(8 + 2 + entries.length * 12 + 4 + 6);
-  // Three values do not fit into the directory entry.
+  // Three values are too long for the directory entry, which then contains their offset.
   if (samples === 3) entries[2]![3] = head.length - 6;
   for (let at = 0; at < 3; at += 1) head.writeUInt16LE(bits, head.length - 6 + 2 * at);
   entries[5]![3] = head.length;

@@ -9,13 +9,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { prepareStart, root } from '../start/prepare.mjs';
-
-const suites = [
-  ...['access', 'agents', 'jobs', 'packs', 'pilot', 'pricing', 'schedules', 'timeline', 'webhooks'].map(
-    (name) => `libs/${name}/`,
-  ),
-  ...['feedback-sync', 'gateway', 'ingest', 'metering', 'scheduler'].map((name) => `apps/${name}/`),
-];
+import { datedSuites, findMissingFolders } from './dated-suites.mjs';
 
 /** The next time after `now` of each date, in UTC. The last three change while the suites run. */
 export function listOtherDates(now) {
@@ -63,7 +57,7 @@ async function runUnderDate(name, date, library) {
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
     DONT_FAKE_MONOTONIC: '1',
   };
-  const child = spawn(process.execPath, [join(root, 'tools/test/test.mjs'), ...suites], {
+  const child = spawn(process.execPath, [join(root, 'tools/test/test.mjs'), ...datedSuites], {
     cwd: root,
     stdio: 'inherit',
     env: { ...process.env, ...clock, MUSTER_TEST_LONG: '', MUSTER_TEST_LONG_FILES: '' },
@@ -77,6 +71,11 @@ export async function runSuitesUnderOtherDates(names = []) {
   const unknown = names.filter((name) => !(name in dates));
   if (unknown.length > 0) {
     console.error(`muster: unknown date ${unknown.join(', ')}; choose from ${Object.keys(dates).join(', ')}.`);
+    return 1;
+  }
+  const missing = findMissingFolders(root);
+  if (missing.length > 0) {
+    console.error(`muster: tools/test/dated-suites.mjs lists folders that do not exist: ${missing.join(', ')}.`);
     return 1;
   }
   const require = createRequire(import.meta.url);

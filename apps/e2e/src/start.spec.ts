@@ -38,7 +38,7 @@ describe('npm start', () => {
     const [, apiKey] = /API key +(msk_\S+)/.exec(first.output)!;
     expect(first.output).toMatch(/ready in \d+\.\d+ s/);
     const http = new HttpClient(`http://127.0.0.1:${port}`);
-    // A check that a busy disk holds up for two seconds fails, and the next one is a new attempt.
+    // A busy disk can delay a check beyond its limit of two seconds. Such a check fails, and the next one tries again.
     await waitFor('deep health', async () => (await http.get('/api/health/deep')).body.status === 'ok');
     expect((await http.withKey(apiKey!).get('/api/organization/settings')).status).toBe(200);
     expect((await stat(join(dataDir, 'secrets.json'))).mode & 0o777).toBe(0o600);

@@ -60,7 +60,8 @@ describe('feedback with an issue at the code host', () => {
     async (_, change, status, state, type) => {
       const id = await submitAndSync();
       const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
-      // The fake code host truncates its time to the second. The truncated time is before the creation of the task.
+      // The fake code host reports the time of a change in whole seconds, so this change seems to be earlier than the
+      // creation of the task.
       trackers.changeIssue(issue!, change, new Date(Number(task!.date_created)));
       expect(await syncAndReadStatus(id)).toBe(status);
       expect([issue!.state, task!.status.type]).toEqual([state, type]);

@@ -17,8 +17,8 @@ import { Client } from 'pg';
 import { gateway } from './gateway.harness';
 
 /**
- * Maximum number of rows that one page of a list may read from tables with 20,000 rows and more, including the parts
- * of its rows. Postgres sorts the rest of a range if that is little more than a scan may read.
+ * Maximum number of rows that one page of a list may read from tables with 20,000 rows and more, including the rows of
+ * related tables. It is more than one page because Postgres prefers to sort a range of rows if the range is short.
  */
 const maxLooked = 12_000;
 /** Maximum number of 8 KiB pages that a list may read. In the worst case, each row is in a separate page. */
@@ -173,7 +173,8 @@ async function findDeepCursors(databaseUrl: string, { organizationId, entries }:
     seq: [String(entries / 5 - 10_000)],
     'time,id': [at.toISOString(), id],
     'instant,id': [at.toISOString().replace('Z', '000Z'), id],
-    // A median duration in milliseconds. All costs are lower, so as a cost it precedes or follows all rows.
+    // The median duration in milliseconds. All costs are lower, so in a list by cost this cursor is before or after all
+    // rows.
     'seq,id': ['64500', id],
   };
   return cursors;

@@ -74,6 +74,14 @@ describe('a request that waits for another transaction', () => {
   const role = `FROM own_role WHERE organization_id = {organization} AND name = 'Desk'`;
   const races: Race[] = [
     {
+      name: 'to create a role finds that the organization has the maximum number of roles',
+      hold: "SELECT pg_advisory_xact_lock(hashtextextended('own roles' || chr(31) || {organization}, 0))",
+      send: () => tenant.as.admin.post('/api/roles', { name: 'One too many', permissions: ['runs.read'] }),
+      change: `INSERT INTO own_role (organization_id, name, permissions)
+               SELECT {organization}, 'Role ' || n, '{runs.read}' FROM generate_series(1, 200) n`,
+      status: 409,
+    },
+    {
       name: 'to change the permissions of a role finds that the role was deleted',
       hold: `SELECT ${role} FOR UPDATE`,
       send: () => tenant.as.admin.patch('/api/roles/Desk', { permissions: ['runs.read'] }),

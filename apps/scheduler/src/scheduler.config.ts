@@ -53,7 +53,8 @@ export class SchedulerConfig extends CronConfig {
   readonly retentionTickMs!: number;
 
   @EnvInt('ROLLUPS_TICK_MS', {
-    description: 'Interval in milliseconds at which the cost and return-on-investment rollups are refreshed.',
+    description:
+      'Interval in milliseconds at which the stored totals of costs and of the return on investment are updated.',
     default: 5_000,
     min: 50,
   })

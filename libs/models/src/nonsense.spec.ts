@@ -26,19 +26,19 @@ describe('a server that is not a model', () => {
     await fake.close();
   });
 
-  const read = async (deltas: AsyncIterable<ModelDelta>) => {
+  const collectDeltas = async (deltas: AsyncIterable<ModelDelta>) => {
     const all: ModelDelta[] = [];
     for await (const delta of deltas) all.push(delta);
     return all;
   };
-  const streamed = (...chunks: unknown[]) => ({
+  const buildStream = (...chunks: unknown[]) => ({
     raw: `${chunks.map((each) => `data: ${JSON.stringify(each)}\n\n`).join('')}data: [DONE]\n\n`,
     contentType: 'text/event-stream',
   });
-  const piece = (delta: unknown, more: object = {}) => ({ choices: [{ index: 0, delta, ...more }] });
-  const end = piece({}, { finish_reason: 'stop' });
-  const whole = (message: unknown) => ({ raw: JSON.stringify({ choices: [{ index: 0, message }] }) });
-  const call = (index: unknown, more: object = {}) => ({
+  const buildChunk = (delta: unknown, more: object = {}) => ({ choices: [{ index: 0, delta, ...more }] });
+  const end = buildChunk({}, { finish_reason: 'stop' });
+  const buildWholeResponse = (message: unknown) => ({ raw: JSON.stringify({ choices: [{ index: 0, message }] }) });
+  const buildToolCall = (index: unknown, more: object = {}) => ({
     tool_calls: [{ index, id: 'c', function: { name: 'get_status', arguments: '{}' }, ...more }],
   });
 
@@ -47,24 +47,24 @@ describe('a server that is not a model', () => {
     ['a number', 42],
     ['choices that are not a list', { choices: 42 }],
     ['a choice that is not an object', { choices: [7] }],
-    ['text that is not a string', piece({ content: { a: 1 } })],
-    ['a refusal that is not a string', piece({ refusal: ['no'] })],
+    ['text that is not a string', buildChunk({ content: { a: 1 } })],
+    ['a refusal that is not a string', buildChunk({ refusal: ['no'] })],
     ['an error in the middle of its answer', { error: { message: 'overloaded' } }],
-    ['calls that are not a list', piece({ tool_calls: 42 })],
-    ['a call that is not an object', piece({ tool_calls: [null] })],
-    ['a call with the index __proto__', piece(call('__proto__'))],
-    ['a call with the index length', piece(call('length'))],
-    ['a call with the index -1', piece(call(-1))],
-    ['a call with the index 0.5', piece(call(0.5))],
-    ['a call with a huge index', piece(call(4_294_967_294))],
-    ['a name that is not a string', piece(call(0, { function: { name: 5 } }))],
-    ['too many calls', piece({ tool_calls: Array(500).fill({ index: 0 }) })],
+    ['calls that are not a list', buildChunk({ tool_calls: 42 })],
+    ['a call that is not an object', buildChunk({ tool_calls: [null] })],
+    ['a call with the index __proto__', buildChunk(buildToolCall('__proto__'))],
+    ['a call with the index length', buildChunk(buildToolCall('length'))],
+    ['a call with the index -1', buildChunk(buildToolCall(-1))],
+    ['a call with the index 0.5', buildChunk(buildToolCall(0.5))],
+    ['a call with a huge index', buildChunk(buildToolCall(4_294_967_294))],
+    ['a name that is not a string', buildChunk(buildToolCall(0, { function: { name: 5 } }))],
+    ['too many calls', buildChunk({ tool_calls: Array(500).fill({ index: 0 }) })],
   ])(
     'a model call fails with model_failed, without a change of built-in objects, if the server streams %s',
     async (_, chunk) => {
-      fake.addResponses(streamed(chunk, end));
+      fake.addResponses(buildStream(chunk, end));
       const startedAt = performance.now();
-      const fault = await read(model.streamChat({ messages })).catch((error: unknown) => error);
+      const fault = await collectDeltas(model.streamChat({ messages })).catch((error: unknown) => error);
       expect(fault).toBeInstanceOf(ModelFault);
       expect((fault as ModelFault).code).toBe('model_failed');
       expect(performance.now() - startedAt).toBeLessThan(1000);
@@ -85,25 +85,28 @@ describe('a server that is not a model', () => {
     ['100,000 calls', { content: '', tool_calls: Array(100_000).fill({ id: 'a', function: { name: 'a' } }) }],
     ['a text that is too long', { content: 'x'.repeat(200_001) }],
   ])('a model call fails with model_failed if the server answers with %s', async (_, message) => {
-    fake.addResponses(whole(message));
+    fake.addResponses(buildWholeResponse(message));
     const fault = await model.answerChat({ messages }).catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(ModelFault);
     expect((fault as ModelFault).code).toBe('model_failed');
   });
 
   it('a model server may leave out the index and id of a tool call, and may send its arguments as an object', async () => {
-    const numberless = (id: string | undefined, name: string | undefined, text: string) =>
-      piece({ tool_calls: [{ ...(id ? { id } : {}), function: { ...(name ? { name } : {}), arguments: text } }] });
+    const buildCallWithoutIndex = (id: string | undefined, name: string | undefined, text: string) =>
+      buildChunk({ tool_calls: [{ ...(id ? { id } : {}), function: { ...(name ? { name } : {}), arguments: text } }] });
     fake.addResponses(
-      streamed(
-        numberless('a', 'get_run', '{"jobId":'),
-        numberless(undefined, undefined, '"1"}'),
-        numberless('b', 'get_status', '{}'),
+      buildStream(
+        buildCallWithoutIndex('a', 'get_run', '{"jobId":'),
+        buildCallWithoutIndex(undefined, undefined, '"1"}'),
+        buildCallWithoutIndex('b', 'get_status', '{}'),
         end,
       ),
-      whole({ content: null, tool_calls: [{ id: 'c', function: { name: 'get_run', arguments: { jobId: '2' } } }] }),
+      buildWholeResponse({
+        content: null,
+        tool_calls: [{ id: 'c', function: { name: 'get_run', arguments: { jobId: '2' } } }],
+      }),
     );
-    const deltas = await read(model.streamChat({ messages }));
+    const deltas = await collectDeltas(model.streamChat({ messages }));
     expect(deltas.at(-1)).toMatchObject({
       answer: {
         toolCalls: [
@@ -120,7 +123,7 @@ describe('a server that is not a model', () => {
   it('a model call times out if its stream does not end, although the server keeps sending text', async () => {
     fake.addResponses({ content: 'word '.repeat(1000), slowMs: 100 });
     const startedAt = performance.now();
-    const fault = await read(model.streamChat({ messages })).catch((error: unknown) => error);
+    const fault = await collectDeltas(model.streamChat({ messages })).catch((error: unknown) => error);
     expect(fault).toMatchObject({
       code: 'execution_timeout',
       message: expect.stringContaining('not finished its answer'),

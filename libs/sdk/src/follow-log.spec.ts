@@ -28,8 +28,8 @@ describe('the log that the SDK reads', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  const entries = (...ids: number[]) => ids.map((id) => ({ id: String(id), message: `line ${id}` }));
-  const seen = async (lines: AsyncIterable<{ id: string }>) => {
+  const buildEntries = (...ids: number[]) => ids.map((id) => ({ id: String(id), message: `line ${id}` }));
+  const collectIds = async (lines: AsyncIterable<{ id: string }>) => {
     const ids: string[] = [];
     for await (const { id } of lines) ids.push(id);
     return ids.join();
@@ -37,30 +37,31 @@ describe('the log that the SDK reads', () => {
 
   it('the SDK returns the last log lines of an agent even if a page without lines precedes them', async () => {
     const pages = [
-      { entries: entries(9) },
+      { entries: buildEntries(9) },
       { entries: [], nextCursor: 'one' },
-      { entries: entries(5, 4), nextCursor: 'two' },
-      { entries: entries(3, 2), nextCursor: 'three' },
+      { entries: buildEntries(5, 4), nextCursor: 'two' },
+      { entries: buildEntries(3, 2), nextCursor: 'three' },
     ];
     answer = () => pages.shift()!;
-    expect(await seen(muster.agents.logs('a', { lines: 3 }))).toBe('3,4,5');
+    expect(await collectIds(muster.agents.logs('a', { lines: 3 }))).toBe('3,4,5');
     expect(requests.slice(1).map(({ searchParams }) => searchParams.get('cursor'))).toEqual([null, 'one', 'two']);
-    pages.push({ entries: entries(9) }, { entries: entries(2, 1) });
-    expect(await seen(muster.agents.logs('a'))).toBe('1,2');
+    pages.push({ entries: buildEntries(9) }, { entries: buildEntries(2, 1) });
+    expect(await collectIds(muster.agents.logs('a'))).toBe('1,2');
   });
 
   it('the SDK returns every log line of a run that ends while its lines are being read', async () => {
     let status = 'running';
-    const event = (id: number, data: object) =>
+    const formatEvent = (id: number, data: object) =>
       `id: ${id}\ndata: ${JSON.stringify({ jobId: 'j', timestamp: 1, ...data })}\n\n`;
-    const line = (id: number) => event(id, { type: 'log', level: 'info', message: `line ${id}` });
+    const formatLogEvent = (id: number) => formatEvent(id, { type: 'log', level: 'info', message: `line ${id}` });
     answer = ({ pathname, searchParams }) => {
       if (pathname === '/api/jobs/j') return { id: 'j', agentId: 'a', status };
-      if (pathname === '/api/agents/a/events') return line(2) + line(3) + event(4, { type: 'job', status });
-      if (!searchParams.has('jobId')) return { entries: entries(1) };
+      if (pathname === '/api/agents/a/events')
+        return formatLogEvent(2) + formatLogEvent(3) + formatEvent(4, { type: 'job', status });
+      if (!searchParams.has('jobId')) return { entries: buildEntries(1) };
       status = 'completed';
-      return { entries: entries(1, 2) };
+      return { entries: buildEntries(1, 2) };
     };
-    expect(await seen(muster.jobs.logs('j', { follow: true }))).toBe('1,2,3');
+    expect(await collectIds(muster.jobs.logs('j', { follow: true }))).toBe('1,2,3');
   });
 });

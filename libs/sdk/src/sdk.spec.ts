@@ -30,21 +30,21 @@ describe('the SDK', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  const answers =
+  const answerWith =
     (status: number, body: unknown, headers: Record<string, string> = {}): Handler =>
     (_, response) => {
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
       response.end(JSON.stringify(body));
     };
-  const breaks: Handler = (request) => request.socket.destroy();
+  const breakConnection: Handler = (request) => request.socket.destroy();
   const launch = { workflowId: 'w', agentId: 'a' };
 
   it('the SDK retries a 429 or 503 at the time of Retry-After, with the same idempotency key', async () => {
     const inASecond = new Date(Date.now() + 1500).toUTCString();
     handlers = [
-      answers(503, { code: 'service_unavailable' }, { 'retry-after': '0' }),
-      answers(429, { code: 'rate_limited' }, { 'retry-after': inASecond }),
-      answers(202, { jobId: 'j', status: 'queued' }),
+      answerWith(503, { code: 'service_unavailable' }, { 'retry-after': '0' }),
+      answerWith(429, { code: 'rate_limited' }, { 'retry-after': inASecond }),
+      answerWith(202, { jobId: 'j', status: 'queued' }),
     ];
     const muster = new Muster({ baseUrl, apiKey: 'msk_1' });
     expect(await muster.jobs.launch(launch)).toEqual({ jobId: 'j', status: 'queued' });
@@ -55,7 +55,7 @@ describe('the SDK', () => {
   });
 
   it('only creating calls have an idempotency key, which is the caller’s or a random one', async () => {
-    handlers = [answers(202, { jobId: 'j', status: 'queued' })];
+    handlers = [answerWith(202, { jobId: 'j', status: 'queued' })];
     const muster = new Muster({ baseUrl });
     await muster.jobs.launch(launch);
     await muster.jobs.launch(launch);
@@ -67,37 +67,37 @@ describe('the SDK', () => {
   });
 
   it('the SDK stops retrying after the maximum number of retries, or if Retry-After exceeds the maximum', async () => {
-    handlers = [answers(429, { code: 'rate_limited' }, { 'retry-after': '3600' })];
+    handlers = [answerWith(429, { code: 'rate_limited' }, { 'retry-after': '3600' })];
     await expect(new Muster({ baseUrl }).usage.get()).rejects.toMatchObject({ code: 'rate_limited', status: 429 });
     expect(requests).toHaveLength(1);
-    handlers = [answers(503, { code: 'service_unavailable' }, { 'retry-after': '0' })];
+    handlers = [answerWith(503, { code: 'service_unavailable' }, { 'retry-after': '0' })];
     await expect(new Muster({ baseUrl, maxRetries: 2 }).usage.get()).rejects.toMatchObject({ status: 503 });
     expect(requests).toHaveLength(4);
   });
 
   it('the SDK retries a lost response, but not for a changing call without an idempotency key', async () => {
-    handlers = [breaks, answers(200, { month: '2026-01' })];
+    handlers = [breakConnection, answerWith(200, { month: '2026-01' })];
     expect(await new Muster({ baseUrl }).usage.get()).toEqual({ month: '2026-01' });
-    handlers = [breaks, answers(202, { jobId: 'j', status: 'queued' })];
+    handlers = [breakConnection, answerWith(202, { jobId: 'j', status: 'queued' })];
     expect((await new Muster({ baseUrl }).jobs.launch(launch)).jobId).toBe('j');
-    handlers = [breaks];
+    handlers = [breakConnection];
     const before = requests.length;
     await expect(new Muster({ baseUrl }).jobs.cancel('j')).rejects.toMatchObject({ code: 'unreachable', status: 0 });
     expect(requests).toHaveLength(before + 1);
   });
 
   it('the SDK retries a partly lost response, or throws unreachable if the call is not safe to repeat', async () => {
-    const half: Handler = (_, response) => {
+    const sendHalfOfBody: Handler = (_, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
       response.write('{"month":', () => response.destroy());
     };
-    handlers = [half, half, answers(200, { month: '2026-01' })];
+    handlers = [sendHalfOfBody, sendHalfOfBody, answerWith(200, { month: '2026-01' })];
     expect(await new Muster({ baseUrl }).usage.get()).toEqual({ month: '2026-01' });
-    handlers = [half];
+    handlers = [sendHalfOfBody];
     const before = requests.length;
     await expect(new Muster({ baseUrl }).jobs.cancel('j')).rejects.toMatchObject({ code: 'unreachable', status: 0 });
     expect(requests).toHaveLength(before + 1);
-    handlers = [half, half, answers(200, { id: 'j', status: 'completed' })];
+    handlers = [sendHalfOfBody, sendHalfOfBody, answerWith(200, { id: 'j', status: 'completed' })];
     expect((await new Muster({ baseUrl, maxRetries: 0 }).jobs.wait('j')).status).toBe('completed');
   });
 
@@ -111,11 +111,11 @@ describe('the SDK', () => {
     handlers = [
       (_, response) => {
         response.writeHead(200, { 'content-type': 'application/json' });
-        const more = (): void => {
+        const writeWithoutEnd = (): void => {
           while (!response.destroyed && response.write(' '.repeat(64 * 1024))) sent += 64 * 1024;
-          if (!response.destroyed) response.once('drain', more);
+          if (!response.destroyed) response.once('drain', writeWithoutEnd);
         };
-        more();
+        writeWithoutEnd();
       },
     ];
     const muster = new Muster({ baseUrl, maxResponseBytes: 1024 * 1024 });
@@ -151,7 +151,7 @@ describe('the SDK', () => {
 
   it('the SDK throws the caller’s abort reason before a response, during a response and between retries', async () => {
     const reason = new Error('enough');
-    const optionsWith = (handler: Handler) => {
+    const createOptionsForHandler = (handler: Handler) => {
       const enough = new AbortController();
       handlers = [(...args) => (handler(...args), setTimeout(() => enough.abort(reason), 50))];
       return { signal: enough.signal };
@@ -160,19 +160,21 @@ describe('the SDK', () => {
     await expect(
       muster.jobs.get(
         'j',
-        optionsWith(() => undefined),
+        createOptionsForHandler(() => undefined),
       ),
     ).rejects.toBe(reason);
-    const begins: Handler = (_, response) => response.writeHead(200, { 'content-length': '9' }).write('{');
-    await expect(muster.jobs.get('j', optionsWith(begins))).rejects.toBe(reason);
-    const later = answers(503, {}, { 'retry-after': '30' });
-    await expect(muster.jobs.get('j', optionsWith(later))).rejects.toBe(reason);
-    await expect(muster.jobs.wait('j', optionsWith(answers(200, { status: 'running' })))).rejects.toBe(reason);
+    const sendFirstByte: Handler = (_, response) => response.writeHead(200, { 'content-length': '9' }).write('{');
+    await expect(muster.jobs.get('j', createOptionsForHandler(sendFirstByte))).rejects.toBe(reason);
+    const later = answerWith(503, {}, { 'retry-after': '30' });
+    await expect(muster.jobs.get('j', createOptionsForHandler(later))).rejects.toBe(reason);
+    await expect(muster.jobs.wait('j', createOptionsForHandler(answerWith(200, { status: 'running' })))).rejects.toBe(
+      reason,
+    );
   });
 
   it('the SDK throws an error with the code, fields and request id of the response', async () => {
     const errors = [{ field: 'agentId', message: 'agentId must be a UUID' }];
-    handlers = [answers(400, { code: 'invalid_payload', detail: 'No.', requestId: 'r-1', errors })];
+    handlers = [answerWith(400, { code: 'invalid_payload', detail: 'No.', requestId: 'r-1', errors })];
     const thrown: unknown = await new Muster({ baseUrl }).jobs.launch(launch).catch((error: unknown) => error);
     expect(isMusterError(thrown, 'invalid_payload')).toBe(true);
     expect(thrown).toMatchObject({ status: 400, requestId: 'r-1', fields: errors, message: 'No.' });
@@ -187,8 +189,8 @@ describe('the SDK', () => {
 
   it('a list is iterated page by page, each fetched only when it is needed', async () => {
     handlers = [
-      answers(200, { jobs: [{ id: '1' }, { id: '2' }], nextCursor: 'next' }),
-      answers(200, { jobs: [{ id: '3' }], nextCursor: null }),
+      answerWith(200, { jobs: [{ id: '1' }, { id: '2' }], nextCursor: 'next' }),
+      answerWith(200, { jobs: [{ id: '3' }], nextCursor: null }),
     ];
     const list = new Muster({ baseUrl }).jobs.list({ status: 'failed', limit: 2 });
     expect(requests).toEqual([]);
@@ -202,18 +204,18 @@ describe('the SDK', () => {
   });
 
   it('an event stream resumes after its last event if the connection is lost or rejected', async () => {
-    const says = (...pieces: string[]): Handler =>
+    const sendInPieces = (...pieces: string[]): Handler =>
       async function (_, response) {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         for (const piece of pieces) await new Promise((resolve) => response.write(piece, resolve));
         response.destroy();
       } as Handler;
-    const event = (id: number) => `event: log\nid: ${id}\ndata: {"type":"log","message":"ü${id}"}\n\n`;
+    const formatLogEvent = (id: number) => `event: log\nid: ${id}\ndata: {"type":"log","message":"ü${id}"}\n\n`;
     handlers = [
-      says('retry: 10\nid: 7\n\n'),
-      says(event(8).slice(0, 20), event(8).slice(20) + event(9).slice(0, -1)),
-      answers(503, { code: 'service_unavailable' }, { 'retry-after': '0' }),
-      says(event(9)),
+      sendInPieces('retry: 10\nid: 7\n\n'),
+      sendInPieces(formatLogEvent(8).slice(0, 20), formatLogEvent(8).slice(20) + formatLogEvent(9).slice(0, -1)),
+      answerWith(503, { code: 'service_unavailable' }, { 'retry-after': '0' }),
+      sendInPieces(formatLogEvent(9)),
     ];
     const enough = new AbortController();
     const seen: string[] = [];
@@ -223,20 +225,26 @@ describe('the SDK', () => {
     }
     expect(seen).toEqual(['8', '9']);
     expect(requests.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, '7', '8', '8']);
-    handlers = [answers(404, { code: 'agent_not_found' })];
+    handlers = [answerWith(404, { code: 'agent_not_found' })];
     await expect(new Muster({ baseUrl }).agents.events('b').next()).rejects.toMatchObject({ code: 'agent_not_found' });
   });
 
   it('jobs.wait waits for the end of a run while the service is temporarily unreachable', async () => {
-    const job = (status: string) => answers(200, { id: 'j', status });
-    handlers = [job('queued'), breaks, answers(502, {}), job('running'), job('failed')];
+    const answerWithJob = (status: string) => answerWith(200, { id: 'j', status });
+    handlers = [
+      answerWithJob('queued'),
+      breakConnection,
+      answerWith(502, {}),
+      answerWithJob('running'),
+      answerWithJob('failed'),
+    ];
     const seen: string[] = [];
     const onChange = ({ status }: { status: string }) => void seen.push(status);
     const muster = new Muster({ baseUrl, maxRetries: 0 });
     expect((await muster.jobs.wait('j', { onChange })).status).toBe('failed');
     expect(seen).toEqual(['queued', 'running', 'failed']);
-    handlers = [job('running')];
-    for (const handler of [job('running'), () => undefined]) {
+    handlers = [answerWithJob('running')];
+    for (const handler of [answerWithJob('running'), () => undefined]) {
       handlers = [handler];
       const began = performance.now();
       await expect(muster.jobs.wait('j', { timeoutMs: 700 })).rejects.toMatchObject({ code: 'wait_timeout' });
@@ -250,19 +258,19 @@ describe('verifyWebhook', () => {
   const secret = `whsec_${key.toString('base64')}`;
   const now = Date.UTC(2026, 0, 1);
   const body = '{"type":"job.completed","timestamp":"2026-01-01T00:00:00.000Z","data":{"name":"ü"}}';
-  const sign = (by: Buffer, at = now, data = body) => {
+  const signDelivery = (by: Buffer, at = now, data = body) => {
     const timestamp = String(at / 1000);
     return { timestamp, signature: `v1,${createHmac('sha256', by).update(`m.${timestamp}.${data}`).digest('base64')}` };
   };
-  const headersOf = (timestamp: string, signature: string) => ({
+  const buildSignatureHeaders = (timestamp: string, signature: string) => ({
     'Webhook-Id': 'm',
     'Webhook-Timestamp': timestamp,
     'Webhook-Signature': signature,
   });
 
   it('verifyWebhook returns the signed event, for a body as text or as bytes, and headers in any form', async () => {
-    const { timestamp, signature } = sign(key);
-    const headers = headersOf(timestamp, signature);
+    const { timestamp, signature } = signDelivery(key);
+    const headers = buildSignatureHeaders(timestamp, signature);
     const event = { type: 'job.completed', timestamp: '2026-01-01T00:00:00.000Z', data: { name: 'ü' } };
     expect(await verifyWebhook({ secret, headers, body, now })).toEqual(event);
     const bytes = new TextEncoder().encode(body);
@@ -270,39 +278,43 @@ describe('verifyWebhook', () => {
   });
 
   it('verifyWebhook accepts one valid signature of several, and one valid secret of several', async () => {
-    const { timestamp, signature } = sign(key);
-    const { signature: other } = sign(randomBytes(32));
-    const headers = headersOf(timestamp, `v1a,abc v2,xyz ${other} ${signature}`);
+    const { timestamp, signature } = signDelivery(key);
+    const { signature: other } = signDelivery(randomBytes(32));
+    const headers = buildSignatureHeaders(timestamp, `v1a,abc v2,xyz ${other} ${signature}`);
     expect((await verifyWebhook({ secret, headers, body, now })).type).toBe('job.completed');
     const old = `whsec_${randomBytes(32).toString('base64')}`;
     expect((await verifyWebhook({ secret: [old, secret], headers, body, now })).type).toBe('job.completed');
   });
 
-  it.each<[string, string, (ok: ReturnType<typeof sign>) => Partial<Parameters<typeof verifyWebhook>[0]>]>([
+  it.each<[string, string, (ok: ReturnType<typeof signDelivery>) => Partial<Parameters<typeof verifyWebhook>[0]>]>([
     ['is older than five minutes', 'webhook_too_old', () => ({ now: now + 300_001 })],
     ['is more than five minutes in the future', 'webhook_too_old', () => ({ now: now - 300_001 })],
     ['was changed', 'webhook_signature', () => ({ body: body.replace('ü', 'u') })],
     [
       'is signed with another secret',
       'webhook_signature',
-      ({ timestamp }) => ({ headers: headersOf(timestamp, sign(randomBytes(32)).signature) }),
+      ({ timestamp }) => ({ headers: buildSignatureHeaders(timestamp, signDelivery(randomBytes(32)).signature) }),
     ],
     [
       'has another timestamp than the signed one',
       'webhook_signature',
-      ({ signature }) => ({ headers: headersOf(String(now / 1000 + 1), signature) }),
+      ({ signature }) => ({ headers: buildSignatureHeaders(String(now / 1000 + 1), signature) }),
     ],
-    ['has no signature', 'webhook_signature', ({ timestamp }) => ({ headers: headersOf(timestamp, 'v1, v1,!') })],
+    [
+      'has no signature',
+      'webhook_signature',
+      ({ timestamp }) => ({ headers: buildSignatureHeaders(timestamp, 'v1, v1,!') }),
+    ],
     ['lacks a header', 'webhook_headers', () => ({ headers: { 'webhook-id': 'm' } })],
     ['is verified with an invalid secret', 'webhook_secret', () => ({ secret: 'hunter2' })],
   ])('verifyWebhook rejects a webhook that %s', async (_, code, change) => {
-    const { timestamp, signature } = sign(key);
-    const delivery = { secret, headers: headersOf(timestamp, signature), body, now };
+    const { timestamp, signature } = signDelivery(key);
+    const delivery = { secret, headers: buildSignatureHeaders(timestamp, signature), body, now };
     await expect(verifyWebhook({ ...delivery, ...change({ timestamp, signature }) })).rejects.toMatchObject({ code });
   });
 
   it('verifyWebhook accepts a webhook that is exactly five minutes old', async () => {
-    const { timestamp, signature } = sign(key);
-    await verifyWebhook({ secret, headers: headersOf(timestamp, signature), body, now: now + 300_000 });
+    const { timestamp, signature } = signDelivery(key);
+    await verifyWebhook({ secret, headers: buildSignatureHeaders(timestamp, signature), body, now: now + 300_000 });
   });
 });

@@ -4,6 +4,7 @@ export { type Harness, type HarnessOptions, startHarness, type Tenant } from './
 export { computeAuthenticatorCode } from './authenticator-code';
 export { TestAuthenticator } from './test-authenticator';
 export { runBehindLock, runBesideLock } from './database/run-behind-lock';
+export { runInFullSets } from './database/run-in-full-sets';
 export { countDeadlocks } from './database/count-deadlocks';
 export { type ClonedDatabase, cloneDatabase, createEmptyDatabase, openPool } from './database/cloned-database';
 export {

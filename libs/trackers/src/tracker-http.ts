@@ -17,7 +17,7 @@ interface HttpParts {
   timeoutMs: number;
 }
 
-/** Missing thing, if a response has the status 404: the repository or list is missing, or one issue or task. */
+/** Object that a 404 response reports as missing: the repository or list itself, or one issue or task in it. */
 export type About = 'scope' | 'item';
 
 /** Maximum size of a response in bytes; enough for a page of 100 entries with long texts. */

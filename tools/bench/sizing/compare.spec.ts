@@ -28,7 +28,10 @@ describe('the comparison of computed figures with a simulation', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  /** Compares with a simulation of 10 s, in which Postgres used this time, and all other parts what is computed. */
+  /**
+   * Compares the costs with a simulation of 10 s. Postgres used this processor time in it; all other parts used exactly
+   * the computed time.
+   */
   const compareWithPostgresCpu = (postgresCpuMs: number) => {
     const { run, step, logLine } = figures.diskBytes;
     // Per second: 10 ms while idle, 10 heartbeats of 1 ms, and 2 runs of 5 ms, 4 steps of 2 ms and 2 batches of 3 ms.

@@ -25,7 +25,7 @@ export interface DevProxy {
  * are streamed.
  */
 export async function startDevProxy({ port, apps }: DevProxyOptions): Promise<DevProxy> {
-  // The app decides how long a request may take.
+  // No timeout here: each app limits the duration of its requests itself.
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
     const app = findOwnerApp(getRequestPath(request));
     forwardRequest(request, response, { app, target: new URL(apps[app]) });

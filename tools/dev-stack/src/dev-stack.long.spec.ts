@@ -196,7 +196,7 @@ describe('after SIGKILL of the parent', () => {
     const dataDir = nameNewFolder();
     const parent = await startElsewhere({ dataDir, durability: 'durable' });
     await storeNote(parent, 'recovered');
-    // The guards first, so that nothing ends the servers.
+    // The guards are killed first, so that they do not end the servers.
     const guards = findChildren(parent.child.pid!).filter((pid) => ![parent.postgres, parent.redis].includes(pid));
     [...guards, parent.child.pid!].forEach((pid) => process.kill(pid, 'SIGKILL'));
     await waitUntil(() => !isAlive(parent.child.pid!));

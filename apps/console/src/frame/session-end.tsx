@@ -57,7 +57,8 @@ function EndWarning() {
     staleTime: Infinity,
   });
   const [endsAt, setEndsAt] = useState<number | null>(null);
-  // Use counts from the opening of the page, not from the arrival of the session, which may be late or fetched again.
+  // Activity is measured from the opening of the page and not from the arrival of the session data, which may be late
+  // or fetched again.
   const timesRef = useRef({ usedAt: 0, keptAt: 0 });
   useEffect(() => {
     timesRef.current = { usedAt: Date.now(), keptAt: Date.now() };

@@ -89,7 +89,7 @@ export function StatusMark({ status, look = status, testId, large }: StatusMarkP
   const turns = Icon === LoaderCircle ? 'animate-spin [animation-duration:2s]' : '';
   return (
     <span data-testid={testId} className={`font-medium whitespace-nowrap ${tones[tone]} ${large ? 'text-base' : ''}`}>
-      <Icon aria-hidden className={`mr-1.5 inline align-[-0.2em] ${large ? 'size-5' : 'size-4'} ${turns}`} />
+      <Icon aria-hidden className={`mr-1.5 inline align-[-0.2em] ${large ? 'size-5' : 'size-[1.15em]'} ${turns}`} />
       {status}
     </span>
   );

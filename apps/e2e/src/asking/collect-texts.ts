@@ -47,8 +47,8 @@ async function collectTexts(stage: AskingStage): Promise<Place[]> {
     ['timeline', await stage.readPages(`/api/agents/${agentId}/logs`), 'asks: Code of the payer'],
     ['audit', await stage.readPages('/api/audit'), 'question.answer'],
     ['export of jobs', await readText('/api/jobs/export'), 'completed'],
-    ['export of costs', await readText(`/api/costs/export?from=${day}&to=${day}`), 'ost'],
-    ['export of the access log', await readText(`/api/access-log/export?from=${day}&to=${day}`), 'secret'],
+    ['export of costs', await readText(`/api/costs/export?from=${day}&to=${day}`), 'totalUsd'],
+    ['export of the access log', await readText('/api/access-log/export'), 'GET /api/jobs/{id}'],
     ['keys of Redis', await readRedis(fixture.stack.redisUrl), 'zset '],
     ['commands to Redis', stage.redis.read(), 'advance-session'],
   ];

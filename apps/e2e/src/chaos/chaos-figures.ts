@@ -117,7 +117,7 @@ export async function countFigures(fixture: FaultFixture, starts: Start[]): Prom
     starts: starts.length,
     faults: {
       ...faults,
-      'rollups that differ from their claims': verifyRollups(fixture),
+      'rollups that differ from their claims': await verifyRollups(fixture),
       'counters that differ from their events': (await findUnequalCounters(database)).length,
     },
   };

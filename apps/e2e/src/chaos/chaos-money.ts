@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import type { FaultFixture } from '../fault-fixture';
 import { root } from '../service-process';
@@ -33,13 +34,18 @@ export function buildMoneyFaultQueries(spoke: string): Record<string, string> {
   };
 }
 
-/** Runs `rollups verify`, which compares the ROI rollups with the claims. Returns its exit status. */
-export function verifyRollups({ stack }: FaultFixture): number {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [join(root, 'dist/tools/rollups/rollups.js'), 'verify'],
-    { env: { ...process.env, DATABASE_URL: stack.databaseUrl, REDIS_URL: stack.redisUrl }, encoding: 'utf8' },
-  );
-  if (status !== 0) process.stdout.write(`rollups verify: ${stdout}${stderr}\n`);
+/**
+ * Runs `rollups verify`, which compares the ROI rollups with the claims. Returns its exit status. It uses the database's
+ * address of the services, which this process may forward, so this process does not block meanwhile.
+ */
+export async function verifyRollups({ env, stack }: FaultFixture): Promise<number> {
+  const child = spawn(process.execPath, [join(root, 'dist/tools/rollups/rollups.js'), 'verify'], {
+    env: { ...process.env, DATABASE_URL: env['DATABASE_URL'], REDIS_URL: stack.redisUrl },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  const [status] = (await once(child, 'close')) as [number | null];
+  if (status !== 0) process.stdout.write(`rollups verify: ${output}\n`);
   return status ?? 1;
 }

@@ -75,18 +75,19 @@ export async function jumpClock(
 const tables = ['job', 'outbox', 'agent_command', 'timeline_entry', 'usage_event'];
 
 /** Makes Postgres refuse rows as it does when its disk is full. Returns the function that makes room. */
-export async function fillDisk(stage: ChaosStage): Promise<() => Promise<void>> {
-  const run = (sql: string) => waitFor('a statement of the test', () => stage.queryOrNull(sql), 60_000);
+export async function fillDisk({ fixture }: ChaosStage): Promise<() => Promise<void>> {
+  const run = (sql: string) => waitFor('a statement of the test', () => fixture.query(sql), 60_000);
+  /** Statements of other transactions wait behind one that waits for its lock, so it waits only briefly. */
+  const runBriefly = (sql: string) => run(`DO $do$ BEGIN SET LOCAL lock_timeout = '1s'; ${sql}; END $do$`);
   await run(`
     CREATE OR REPLACE FUNCTION chaos_no_room() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$`);
   for (const table of tables)
-    await run(`SET lock_timeout = '1s';
-      CREATE OR REPLACE TRIGGER chaos_no_room BEFORE INSERT ON ${table}
-        FOR EACH STATEMENT EXECUTE FUNCTION chaos_no_room()`);
+    await runBriefly(`CREATE OR REPLACE TRIGGER chaos_no_room BEFORE INSERT ON ${table}
+      FOR EACH STATEMENT EXECUTE FUNCTION chaos_no_room()`);
   return async () => {
     await sleep(faultMs);
-    for (const table of tables) await run(`SET lock_timeout = '1s'; DROP TRIGGER IF EXISTS chaos_no_room ON ${table}`);
+    for (const table of tables) await runBriefly(`DROP TRIGGER IF EXISTS chaos_no_room ON ${table}`);
   };
 }
 

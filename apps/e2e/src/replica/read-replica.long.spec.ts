@@ -46,7 +46,7 @@ describe('a read replica of the database', () => {
     expect(status).toBe(201);
     return body.id as string;
   };
-  /** Reads until a read of a caller without recent writes came from the replica. */
+  /** Reads until the replica answers a read. Only a caller without recent writes reads from the replica. */
   const waitForReplica = () =>
     waitFor('a read from the replica', async () => {
       const before = await countReads();

@@ -141,7 +141,8 @@ describe('organizations at the gateway', () => {
       }
       const ofKey = (await harness.http.withKey(key.secret).get('/api/workflows')).body.workflows;
       expect(ofKey.map(({ id }: { id: string }) => id)).toEqual([workflowId]);
-      // An idempotency key of the other organization does not answer for the home organization.
+      // A repeated idempotency key finds nothing here, because the first request with it belongs to the other
+      // organization.
       const repeated = await once.post('/api/workflows', workflow);
       expect([repeated.status, repeated.body.id === workflowId]).toEqual([201, false]);
       expect((await tenant.as.admin.get('/api/audit')).text).not.toMatch(/visitor|PORTAL_PASSWORD/);

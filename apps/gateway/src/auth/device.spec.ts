@@ -163,24 +163,24 @@ describe('a program that signs in through a browser', () => {
   });
 
   it('a program may send forms, as OAuth requires, and the sign-in is approved or denied by its own route', async () => {
-    const form = (path: string, text: string) =>
+    const postForm = (path: string, text: string) =>
       harness.http.with({ 'content-type': 'application/x-www-form-urlencoded' }).send('POST', path, text);
     const grant = encodeURIComponent('urn:ietf:params:oauth:grant-type:device_code');
-    const poll = (code: string) =>
-      form('/api/auth/device/token', `grant_type=${grant}&device_code=${code}&client_id=cli`);
-    const start = async () => (await form('/api/auth/device', 'client_id=muster+on+desk+4')).body;
-    const codes = await start();
-    expect((await poll(codes.device_code)).body.error).toBe('authorization_pending');
-    const decide = (action: string, userCode: string) =>
+    const pollWithForm = (code: string) =>
+      postForm('/api/auth/device/token', `grant_type=${grant}&device_code=${code}&client_id=cli`);
+    const startWithForm = async () => (await postForm('/api/auth/device', 'client_id=muster+on+desk+4')).body;
+    const codes = await startWithForm();
+    expect((await pollWithForm(codes.device_code)).body.error).toBe('authorization_pending');
+    const decideSignIn = (action: string, userCode: string) =>
       tenant.as.member.post(`/api/auth/device/${action}`, { userCode });
     expect((await tenant.api.post('/api/auth/device/approve', { userCode: codes.user_code })).status).toBe(403);
-    expect((await decide('approve', codes.user_code)).body).toEqual({ success: true });
+    expect((await decideSignIn('approve', codes.user_code)).body).toEqual({ success: true });
     clock.advance(5_000);
-    expect((await poll(codes.device_code)).body.access_token).toMatch(/^msk_/);
-    const denied = await start();
-    expect((await decide('deny', denied.user_code)).status).toBe(200);
-    expect((await poll(denied.device_code)).body.error).toBe('access_denied');
-    expect((await decide('deny', denied.user_code)).status).toBe(404);
+    expect((await pollWithForm(codes.device_code)).body.access_token).toMatch(/^msk_/);
+    const denied = await startWithForm();
+    expect((await decideSignIn('deny', denied.user_code)).status).toBe(200);
+    expect((await pollWithForm(denied.device_code)).body.error).toBe('access_denied');
+    expect((await decideSignIn('deny', denied.user_code)).status).toBe(404);
 
     for (const [text, field] of [
       ['client_id=a&client_id=b', 'client_id'],
@@ -188,11 +188,11 @@ describe('a program that signs in through a browser', () => {
       ['__proto__=1', '__proto__'],
       [`client_id=${'x'.repeat(101)}`, 'client_id'],
     ] as const) {
-      const { status, body } = await form('/api/auth/device', text);
+      const { status, body } = await postForm('/api/auth/device', text);
       expect([text, status, body.errors?.[0].field]).toEqual([text, 400, field]);
     }
     // Other routes accept no form, from which a page of another site could send a request.
-    expect((await form('/api/auth/login', 'email=a%40example.com&password=x')).status).toBe(415);
+    expect((await postForm('/api/auth/login', 'email=a%40example.com&password=x')).status).toBe(415);
   });
 
   it('codes are valid for DEVICE_CODE_MS', async () => {
@@ -200,11 +200,11 @@ describe('a program that signs in through a browser', () => {
     try {
       const { device_code, expires_in } = (await other.http.post('/api/auth/device', {})).body;
       expect(expires_in).toBe(60);
-      const poll = async () => (await other.http.post('/api/auth/device/token', { device_code })).body.error;
+      const pollForError = async () => (await other.http.post('/api/auth/device/token', { device_code })).body.error;
       clock.advance(59_000);
-      expect(await poll()).toBe('authorization_pending');
+      expect(await pollForError()).toBe('authorization_pending');
       clock.advance(1_000);
-      expect(await poll()).toBe('expired_token');
+      expect(await pollForError()).toBe('expired_token');
     } finally {
       await other.close();
     }

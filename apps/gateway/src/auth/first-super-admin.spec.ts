@@ -75,7 +75,7 @@ describe('the super_admin of the configuration', () => {
   it('a super_admin from before the upgrade needs a second factor only if the organization requires one', async () => {
     await start('https://muster.example.com', {});
     const { id: organizationId } = await makeOrganization(harness.db);
-    // An earlier version has created the account, so its row has the default of the migration.
+    // Creates the account as an earlier version did: the columns that the upgrade added have their default values.
     await makeUser(harness.db, { organizationId, role: 'super_admin', email: email.toLowerCase() });
     const session = signedIn(await logIn());
     expect((await session.patch('/api/organization/settings', { requireSecondFactor: true })).status).toBe(200);

@@ -4,6 +4,7 @@ import {
   type Harness,
   HttpClient,
   makeUser,
+  runBehindLock,
   startHarness,
   type Tenant,
   TestAuthenticator,
@@ -327,5 +328,18 @@ describe('passkeys', () => {
       status: 409,
       detail: expect.stringMatching(/host name/),
     });
+  });
+
+  it('a passkey is refused if a copy with a higher counter is accepted while the request waits', async () => {
+    const { device } = await makePasskeyUser();
+    expect((await signIn(device.getAssertion(await readSignInOptions(), { counter: 1 }))).status).toBe(200);
+    const response = device.getAssertion(await readSignInOptions(), { counter: 5 });
+    const [answer] = await runBehindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM passkey WHERE id = $1 FOR UPDATE', [device.passkeyId]),
+      () => [signIn(response)],
+      (tx) => tx.execute('UPDATE passkey SET counter = 9 WHERE id = $1', [device.passkeyId]),
+    );
+    expect(answer!.status).toBe(401);
   });
 });

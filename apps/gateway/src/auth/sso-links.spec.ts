@@ -1,4 +1,4 @@
-import { FakeClock, makeUser, RealProvider } from '@muster/testing';
+import { FakeClock, makeUser, RealProvider, runBehindLock } from '@muster/testing';
 import { redirectUri, SsoFixture } from './sso-fixture.harness';
 
 describe('the accounts of a provider’s users', () => {
@@ -80,5 +80,27 @@ describe('the accounts of a provider’s users', () => {
     const open = [await callbackOf('a'), await callbackOf('b')];
     const answers = await Promise.all(open.map((each) => each()));
     expect(answers.map(({ status }) => status).sort()).toEqual([302, 401]);
+  });
+
+  it.each([
+    ['that is linked', true],
+    ['that is not linked yet', false],
+  ])('a sign-in that waits for an account %s is refused if the account is disabled meanwhile', async (_, isLinked) => {
+    const { organizationId } = fixture.tenant;
+    const { db } = fixture.harness;
+    const { id } = await makeUser(db, { organizationId, email: emailOf('dana') });
+    provider.subject = 'a';
+    provider.accounts['a'] = { email: emailOf('dana'), email_verified: true };
+    if (isLinked) expect((await signIn('a', 'dana')).user.id).toBe(id);
+    const browser = fixture.openBrowser();
+    const callback = await browser.signInAtProvider(emailOf('dana'));
+    const [answer] = await runBehindLock(
+      db,
+      (tx) => tx.query('SELECT FROM app_user WHERE id = $1 FOR UPDATE', [id]),
+      () => [browser.openAddress(callback)],
+      (tx) => tx.execute('UPDATE app_user SET disabled = true WHERE id = $1', [id]),
+    );
+    expect(answer!.status).toBe(401);
+    expect(browser.getCookie('muster_session')).toBeUndefined();
   });
 });

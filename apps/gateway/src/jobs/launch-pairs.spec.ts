@@ -68,7 +68,8 @@ describe('launches near a limit', () => {
     replay: async () => postAsTenant(`/api/jobs/${(await makeEndedJob()).id}/replay`, {}),
     retry: async () => {
       const { organizationId } = tenant;
-      // An agent runs one job at a time, so only the first of these jobs runs on the agent of the launches.
+      // An agent runs one job at a time, so only the first of these jobs can run on the agent of the launches. The
+      // others get their own agents.
       const own = sharedRuns
         ? (await makeAgent(harness.db, { organizationId, name: newId(), status: 'online' })).id
         : agentId;

@@ -68,7 +68,7 @@ export class OrganizationController {
   @Endpoint({
     summary: 'Read the signing secret',
     description:
-      'Workers sign callbacks with this secret, and the service signs its calls to workers with it. A worker whose key ' +
+      'Workers sign their reports with this secret, and the service signs its calls to workers with it. A worker whose key ' +
       'is bound to an agent signs with a secret of that agent instead.',
     access: allowSessions('keys.admin'),
     answer: SigningSecret,

@@ -155,15 +155,15 @@ describe('a session of the autopilot', () => {
     expect(await readPaused(first)).toMatchObject({ pausedFor: { reason: 'unsure', question: 'Which one?' } });
 
     browsers.model.addRule(() => answerWith(makeClick('Nothing')));
-    browsers.attempt = () => ({ outcome: 'failed', why: 'selector', error: 'nothing fits' });
+    browsers.attempt = () => ({ outcome: 'failed', why: 'selector', error: 'no element matches' });
     const second = await startSession({ limits: { attemptsPerStep: 2 } });
     expect(await readPaused(second)).toMatchObject({
       pausedFor: { reason: 'attempts_exhausted' },
-      steps: [{ status: 'failed', attempts: [{ error: 'nothing fits', code: 'page_selector' }, {}] }],
+      steps: [{ status: 'failed', attempts: [{ error: 'no element matches', code: 'page_selector' }, {}] }],
     });
     expect(JSON.parse(browsers.model.calls.at(-1)!.lastUserText)).toMatchObject({
       attempt: 2,
-      lastError: 'nothing fits',
+      lastError: 'no element matches',
     });
 
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });

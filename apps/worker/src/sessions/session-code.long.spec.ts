@@ -73,7 +73,7 @@ describe(`Stable code in a session’s browser${noChromium}`, () => {
       'a missing element',
       'page.click(["aria/Nowhere"], timeout=0.2)',
       'code',
-      'line 1: TimeoutError: nothing fits aria/Nowhere',
+      'line 1: TimeoutError: no element matches aria/Nowhere',
     ],
     ['invalid Python', 'page.click(', 'code', 'the code cannot be read: line 1'],
     ['an exception and its line', 'page.navigate("/claims")\n1 / 0', 'code', 'line 2: ZeroDivisionError'],

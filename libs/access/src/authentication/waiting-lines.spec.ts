@@ -1,16 +1,16 @@
 import { WaitingLines } from './waiting-lines';
 
 describe('waiting lines', () => {
-  const open = () =>
+  const createLines = () =>
     new WaitingLines({ lines: ['crowd', 'few'], concurrency: 2, waitingInLine: 5 }, () => new Error('full'));
 
   /** Runs tasks that the test ends, in the order in which they started. */
-  function startControlledTasks(lines = open()) {
+  function startControlledTasks(lines = createLines()) {
     const started: string[] = [];
     const ends: (() => void)[] = [];
     let running = 0;
     let maxRunning = 0;
-    const run = (line: 'crowd' | 'few', name: string) =>
+    const startTask = (line: 'crowd' | 'few', name: string) =>
       lines
         .runInLine(line, async () => {
           started.push(name);
@@ -24,7 +24,7 @@ describe('waiting lines', () => {
       ends.shift()!();
       await new Promise(setImmediate);
     };
-    return { run, endOne, started, maxRunning: () => maxRunning };
+    return { run: startTask, endOne, started, maxRunning: () => maxRunning };
   }
 
   it('waiting lines run a limited number of tasks, let a limited number wait, and reject all others at once', async () => {
@@ -47,10 +47,15 @@ describe('waiting lines', () => {
   });
 
   it('waiting lines give the slot of a task that fails to the next task', async () => {
-    const lines = open();
-    const fails = () =>
+    const lines = createLines();
+    const runFailingTask = () =>
       lines.runInLine('few', () => Promise.reject(new Error('no'))).catch((error: Error) => error.message);
-    expect(await Promise.all([fails(), fails(), fails(), fails()])).toEqual(['no', 'no', 'no', 'no']);
+    expect(await Promise.all([runFailingTask(), runFailingTask(), runFailingTask(), runFailingTask()])).toEqual([
+      'no',
+      'no',
+      'no',
+      'no',
+    ]);
     expect(await lines.runInLine('few', () => Promise.resolve('yes'))).toBe('yes');
   });
 });

@@ -19,7 +19,7 @@ export class TxtRecords {
   async readTxtRecords(name: string): Promise<string[]> {
     try {
       const records = await this.resolver.resolveTxt(name);
-      // A value that is longer than 255 bytes is sent in several parts.
+      // A TXT value that is longer than 255 bytes is split into several strings.
       return records.map((parts) => parts.join(''));
     } catch (error) {
       const { code = '' } = error as NodeJS.ErrnoException;

@@ -3,6 +3,7 @@ import { BaseConfig, Round } from '@muster/platform';
 import { runBesideLock, type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
 import { Logger } from '@nestjs/common';
+import { loadValueSealer, rewrapValueKeys } from './sealed-values';
 import { putSecret, resolveSecrets, rewrapSecrets } from './secrets';
 
 describe('rewrapping secrets', () => {
@@ -47,5 +48,22 @@ describe('rewrapping secrets', () => {
       () => rewrapSecrets(harness.db, after),
     );
     expect((await resolveSecrets(harness.db, after, organizationId, ['LOGIN'])).values).toEqual({ LOGIN: 'new' });
+  });
+
+  it('the key of an organization’s sealed values is rewrapped only if its row is free', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const before = KeyRing.parseKeyRing(testMasterKey);
+    const after = KeyRing.parseKeyRing(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
+    await harness.db.transaction({ organizationId }, (tx) => loadValueSealer(tx, before, organizationId));
+    const rewrap = () => rewrapValueKeys(harness.db, after);
+    const beside = await runBesideLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM value_key WHERE organization_id = $1 FOR UPDATE', [organizationId]),
+      rewrap,
+    );
+    expect([beside, await rewrap()]).toEqual([
+      { looked: 1, rewrapped: 0 },
+      { looked: 1, rewrapped: 1 },
+    ]);
   });
 });

@@ -10,6 +10,7 @@ import { Client } from 'pg';
 import { CommandsModule } from '../commands.module';
 import { failSilentAgents, MachineControl, MachinesModule } from '@muster/machines';
 import { CommandDelivery } from '../delivery/command-delivery';
+import { enqueueDueRemovals } from '../uploads/remove-objects';
 import { failOverdueCommands } from './fail-commands';
 
 describe('the sweeps of agents, commands and orders', () => {
@@ -111,6 +112,22 @@ describe('the sweeps of agents, commands and orders', () => {
     expect(await push('stopped', 'repair')).toBe('the agent is stopped');
     await query('DELETE FROM agent_command');
     await query('DELETE FROM agent WHERE id <> $1', [agentId]);
+  });
+
+  it('the removal of an object that is being removed is not requested again, until that removal has ended', async () => {
+    const [key, jobId] = [newId(), newId()];
+    await query(
+      `INSERT INTO object_removal (storage_key, organization_id, job_id, last_arrival_at)
+       VALUES ($1, $2, $3, muster_now() - interval '1 hour')`,
+      [key, organizationId, jobId],
+    );
+    const enqueue = () => enqueueDueRemovals(harness.db, new Date());
+    const beside = await runBesideLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM object_removal WHERE storage_key = $1 FOR UPDATE', [key]),
+      enqueue,
+    );
+    expect([beside, await enqueue(), await enqueue()]).toEqual([{ jobs: 0 }, { jobs: 1 }, { jobs: 0 }]);
   });
 
   it('an agent does not become offline while its report is being stored', async () => {

@@ -9,7 +9,7 @@ describe('auto-recovery of an agent', () => {
   const { agentAt, heartbeat, handshake, statusOf } = fixture;
 
   const sql = (text: string, values: unknown[]) => fixture.db.query<any>('system', text, values);
-  const unhealthy = async (agentRef: AgentRef, times = 3, bootId = 'old boot') => {
+  const sendUnhealthyHeartbeats = async (agentRef: AgentRef, times = 3, bootId = 'old boot') => {
     for (let i = 0; i < times; i += 1) await heartbeat(agentRef, bootId, false);
   };
   /** Handles the enqueued recovery messages as the dispatcher does. */
@@ -23,9 +23,9 @@ describe('auto-recovery of an agent', () => {
     if (enqueued.length) await Promise.all([recoverAgent(parts, agentId), recoverAgent(parts, agentId)]);
     return enqueued.length;
   };
-  const attempts = ({ agentId }: AgentRef) =>
+  const readRecoveryAttempts = ({ agentId }: AgentRef) =>
     sql('SELECT step, outcome FROM agent_recovery WHERE agent_id = $1 ORDER BY attempted_at', [agentId]);
-  const commands = ({ agentId }: AgentRef) =>
+  const readCommands = ({ agentId }: AgentRef) =>
     sql('SELECT kind, payload FROM agent_command WHERE agent_id = $1 ORDER BY created_at', [agentId]);
   const recoveryMessages = async ({ agentId }: AgentRef) =>
     (
@@ -42,9 +42,9 @@ describe('auto-recovery of an agent', () => {
       tunnelUrl: 'https://a1.example.com',
       unreachableTunnel: 'https://a1.example.com',
     });
-    await unhealthy(agentRef, 2);
+    await sendUnhealthyHeartbeats(agentRef, 2);
     expect(await handleMessages(agentRef)).toBe(0);
-    await unhealthy(agentRef, 1);
+    await sendUnhealthyHeartbeats(agentRef, 1);
     await handleMessages(agentRef);
     expect(await statusOf(agentRef)).toBe('offline');
     const [row] = await sql('SELECT public_tunnel_url, unreachable_tunnel FROM agent WHERE id = $1', [
@@ -52,22 +52,22 @@ describe('auto-recovery of an agent', () => {
     ]);
     expect(row).toEqual({ publicTunnelUrl: 'https://a1.example.com', unreachableTunnel: null });
     for (let round = 0; round < 2; round += 1) {
-      await unhealthy(agentRef);
+      await sendUnhealthyHeartbeats(agentRef);
       await handleMessages(agentRef);
     }
-    const [repair, restart] = await commands(agentRef);
+    const [repair, restart] = await readCommands(agentRef);
     expect([repair.kind, restart.kind]).toEqual(['repair', 'restart']);
     const { apiKey } = decryptPayload(fixture.harness.app.nest.get(KeyRing), agentRef.agentId, repair.payload) as {
       apiKey: string;
     };
     expect(apiKey).toMatch(/^msk_/);
-    await unhealthy(agentRef);
+    await sendUnhealthyHeartbeats(agentRef);
     await handleMessages(agentRef);
     expect(await statusOf(agentRef)).toBe('rebooting');
     expect(await fixture.messages(agentRef, 'control-agent')).toBe(1);
     await handshake(agentRef, 'new boot');
     await heartbeat(agentRef, 'new boot');
-    expect(await attempts(agentRef)).toEqual([
+    expect(await readRecoveryAttempts(agentRef)).toEqual([
       { step: 'resync', outcome: 'failed' },
       { step: 'repair', outcome: 'failed' },
       { step: 'restart', outcome: 'failed' },
@@ -90,9 +90,9 @@ describe('auto-recovery of an agent', () => {
       'agent.reboot',
     ]);
     // After six more unhealthy checks, steps that were tried recently are not tried again.
-    await unhealthy(agentRef, 6, 'new boot');
+    await sendUnhealthyHeartbeats(agentRef, 6, 'new boot');
     await handleMessages(agentRef);
-    expect(await attempts(agentRef)).toHaveLength(4);
+    expect(await readRecoveryAttempts(agentRef)).toHaveLength(4);
   });
 
   it('auto-recovery stops once a repair, which sends the machine its existing key, has helped', async () => {
@@ -103,31 +103,42 @@ describe('auto-recovery of an agent', () => {
       issueAgentKey(tx, keyRing, actor, { ...agentRef, name: 'a' }),
     );
     for (let round = 0; round < 2; round += 1) {
-      await unhealthy(agentRef);
+      await sendUnhealthyHeartbeats(agentRef);
       await handleMessages(agentRef);
     }
-    const [{ payload }] = await commands(agentRef);
+    const [{ payload }] = await readCommands(agentRef);
     expect(decryptPayload(keyRing, agentRef.agentId, payload)).toEqual({ apiKey: own });
     await heartbeat(agentRef, 'old boot');
     expect(await statusOf(agentRef)).toBe('online');
-    expect((await attempts(agentRef)).at(-1)).toEqual({ step: 'repair', outcome: 'helped' });
-    await unhealthy(agentRef, 2);
+    expect((await readRecoveryAttempts(agentRef)).at(-1)).toEqual({ step: 'repair', outcome: 'helped' });
+    await sendUnhealthyHeartbeats(agentRef, 2);
     expect(await handleMessages(agentRef)).toBe(0);
+    // A later recovery of the agent does not change the outcomes of this one.
+    await sql("UPDATE agent_recovery SET attempted_at = attempted_at - interval '2 days' WHERE agent_id = $1", [
+      agentRef.agentId,
+    ]);
+    await sendUnhealthyHeartbeats(agentRef, 1);
+    expect(await handleMessages(agentRef)).toBe(1);
+    expect(await readRecoveryAttempts(agentRef)).toEqual([
+      { step: 'resync', outcome: 'failed' },
+      { step: 'repair', outcome: 'helped' },
+      { step: 'resync', outcome: 'tried' },
+    ]);
   });
 
   it('auto-recovery waits while a run on the machine still reports', async () => {
     const agentRef = await agentAt('online');
     const job = await makeJob(fixture.db, { ...agentRef, status: 'running', lastHeartbeatAt: new Date() });
-    await unhealthy(agentRef);
+    await sendUnhealthyHeartbeats(agentRef);
     await handleMessages(agentRef);
-    expect([await attempts(agentRef), await commands(agentRef)]).toEqual([[], []]);
+    expect([await readRecoveryAttempts(agentRef), await readCommands(agentRef)]).toEqual([[], []]);
     await sql(
       `UPDATE job SET started_at = now() - interval '1 hour', last_heartbeat_at = now() - interval '3 minutes'
                WHERE id = $1`,
       [job.id],
     );
-    await unhealthy(agentRef);
+    await sendUnhealthyHeartbeats(agentRef);
     await handleMessages(agentRef);
-    expect(await attempts(agentRef)).toEqual([{ step: 'resync', outcome: 'tried' }]);
+    expect(await readRecoveryAttempts(agentRef)).toEqual([{ step: 'resync', outcome: 'tried' }]);
   });
 });

@@ -1,10 +1,12 @@
-import { AccessModule } from '@muster/access';
+import { AccessModule, type Principal } from '@muster/access';
 import { type AgentStatus, agentStatuses, type CommandKind, commandKinds } from '@muster/contracts';
 import { DatabaseModule } from '@muster/database';
+import { Clock, newId, PubSub } from '@muster/platform';
 import { runBehindLock, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import { StorageConfig } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { CommandsModule } from '../commands.module';
+import { readRunFiles } from '../files/read-run-files';
 import { decideCommandReadiness, startCommand } from './start-command';
 
 describe('a command', () => {
@@ -66,6 +68,22 @@ describe('a command whose request waits for the agent', () => {
       (tx) => tx.execute("UPDATE agent SET status = 'terminated' WHERE id = $1", [agentId]),
     );
     await expect(started).rejects.toMatchObject({ code: 'agent_not_ready' });
+    expect(await db.query('system', 'SELECT FROM agent_command WHERE agent_id = $1', [agentId])).toEqual([]);
+  });
+
+  it('files are not read from an agent that stops while the request waits', async () => {
+    const { db } = harness;
+    const { id: organizationId } = await makeOrganization(db);
+    const { id: agentId } = await makeAgent(db, { organizationId, provider: 'http', status: 'online' });
+    const parts = { database: db, pubSub: harness.app.nest.get(PubSub), clock: harness.app.nest.get(Clock) };
+    const caller = { kind: 'user', id: newId(), organizationId } as Principal;
+    const read = runBehindLock(
+      db,
+      (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]),
+      () => [readRunFiles(parts, caller, agentId, { action: 'list', path: '' })],
+      (tx) => tx.execute("UPDATE agent SET status = 'stopping' WHERE id = $1", [agentId]),
+    );
+    await expect(read).rejects.toMatchObject({ code: 'agent_not_ready' });
     expect(await db.query('system', 'SELECT FROM agent_command WHERE agent_id = $1', [agentId])).toEqual([]);
   });
 });

@@ -78,7 +78,7 @@ export class WebhookEventEntity {
   @Column('jsonb', { nullable: true }) details!: Record<string, unknown> | null;
   /** Key of an event that is emitted only once per organization; null for other events. */
   @Column('text', { nullable: true }) once!: string | null;
-  /** Channels that get the event whatever events they want; null if there are none. */
+  /** Channels that get the event even if they are not subscribed to its type; null if there are none. */
   @Column('uuid', { array: true, nullable: true }) channelIds!: string[] | null;
   /** Body that is sent, byte for byte; null until the event is fanned out. */
   @Column('text', { nullable: true }) body!: string | null;

@@ -74,7 +74,8 @@ export class AuditChain1763834000200 implements MigrationInterface {
         RETURN true;
       END $$`);
 
-    // The service's roles may not delete entries of the audit trail. This function deletes those of cut days alone.
+    // The service's roles may not delete entries of the audit trail. They can call this function, which deletes only
+    // entries of days that were cut.
     await runner.query(`
       CREATE FUNCTION cut_audit_entries(batch integer) RETURNS integer
       LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$

@@ -83,20 +83,20 @@ describe('outbox', () => {
     failWith = null;
   });
 
-  const rows = () =>
+  const readOutboxRows = () =>
     harness.db.query<{ id: string; attempts: number; lastError: string | null; nextPublishAt: Date | null }>(
       'system',
       'SELECT * FROM outbox',
     );
-  const enqueue = (count = 1) =>
+  const enqueueProbes = (count = 1) =>
     harness.db.transaction('system', (tx) => requestQueueProbes(tx, { queues: ['feedback'], count }));
-  const due = () =>
+  const makeRowsDue = () =>
     harness.db.query('system', 'UPDATE outbox SET next_publish_at = now() WHERE next_publish_at IS NOT NULL');
-  const outboxEmptied = () => waitFor('an empty outbox', async () => (await rows()).length === 0);
+  const waitUntilOutboxIsEmpty = () => waitFor('an empty outbox', async () => (await readOutboxRows()).length === 0);
 
   it('the outbox publishes messages after the commit until they are handled', async () => {
-    const probes = await enqueue(25);
-    await outboxEmptied();
+    const probes = await enqueueProbes(25);
+    await waitUntilOutboxIsEmpty();
     expect(handled.sort()).toEqual(probes.map(({ id }) => id).sort());
   });
 
@@ -107,12 +107,12 @@ describe('outbox', () => {
       await tx.enqueue(key, key);
       await tx.enqueue(key, { ...key, payload: { probeId: newId() } });
     });
-    expect(await rows()).toHaveLength(2);
+    expect(await readOutboxRows()).toHaveLength(2);
     await harness.db.query('system', 'DELETE FROM outbox');
   });
 
   describe('a message that the committing process handles', () => {
-    const sync = (count = 1) => {
+    const enqueueSyncs = (count = 1) => {
       const ids = Array.from({ length: count }, () => newId());
       const messages = ids.map((submissionId) => ({
         queue: 'feedback',
@@ -129,44 +129,44 @@ describe('outbox', () => {
     });
 
     it('a process handles its own messages up to the concurrency limit; further ones go through the queue', async () => {
-      let open = () => {};
-      held = new Promise((resolve) => (open = resolve));
+      let releaseHandlers = () => {};
+      held = new Promise((resolve) => (releaseHandlers = resolve));
       const { concurrency } = getQueueDefinition('feedback');
-      const ids = await sync(concurrency + 3);
+      const ids = await enqueueSyncs(concurrency + 3);
       await waitFor('the messages above the limit', () => Promise.resolve(publish.mock.calls.flat(2).length === 3));
-      open();
-      await outboxEmptied();
+      releaseHandlers();
+      await waitUntilOutboxIsEmpty();
       expect(handled.sort()).toEqual(ids.sort());
-      await sync();
-      await outboxEmptied();
+      await enqueueSyncs();
+      await waitUntilOutboxIsEmpty();
       expect(publish).toHaveBeenCalledTimes(1);
     });
 
     it('a message that the committing process is handling has no effect when its copy arrives from the queue', async () => {
-      let open = () => {};
-      held = new Promise((resolve) => (open = resolve));
-      const [id] = await sync();
-      const [row] = await rows();
+      let releaseHandlers = () => {};
+      held = new Promise((resolve) => (releaseHandlers = resolve));
+      const [id] = await enqueueSyncs();
+      const [row] = await readOutboxRows();
       const message = { id: row!.id, queue: 'feedback', name: 'sync-work-item', payload: { submissionId: id } };
       await harness.app.nest.get(MessagePublisher).publish([message as unknown as OutboxMessage]);
       await waitFor(
         'its row to be postponed',
-        async () => (await rows())[0]!.nextPublishAt!.getTime() > Date.now() + 10_000,
+        async () => (await readOutboxRows())[0]!.nextPublishAt!.getTime() > Date.now() + 10_000,
       );
-      open();
-      await outboxEmptied();
+      releaseHandlers();
+      await waitUntilOutboxIsEmpty();
       expect(handled).toEqual([id]);
     });
 
     it('a message whose handler fails in the committing process stays in the outbox and is retried through the queue', async () => {
       failWith = new Error('not today');
-      const [id] = await sync();
-      await waitFor('the first attempt', async () => (await rows())[0]?.attempts === 1);
+      const [id] = await enqueueSyncs();
+      await waitFor('the first attempt', async () => (await readOutboxRows())[0]?.attempts === 1);
       expect(publish).not.toHaveBeenCalled();
       failWith = null;
-      await due();
+      await makeRowsDue();
       await sweepOutbox(harness.db, harness.app.nest.get(MessagePublisher), { republishMs: 60_000, limit: 10 });
-      await outboxEmptied();
+      await waitUntilOutboxIsEmpty();
       expect(handled).toEqual([id]);
     });
   });
@@ -177,9 +177,9 @@ describe('outbox', () => {
       throw new Error('changed my mind');
     });
     await expect(attempt).rejects.toThrow('changed my mind');
-    expect(await rows()).toEqual([]);
-    await enqueue();
-    await outboxEmptied();
+    expect(await readOutboxRows()).toEqual([]);
+    await enqueueProbes();
+    await waitUntilOutboxIsEmpty();
     expect(handled).toHaveLength(1);
   });
 
@@ -230,15 +230,15 @@ describe('outbox', () => {
 
   it('the next publication of a published message is postponed while another message is being handled', async () => {
     await harness.db.transaction('system', async (tx) => {
-      const message = () => ({ queue: 'metering', name: 'probe', payload: { probeId: newId() } }) as const;
-      await tx.enqueue(message(), message());
+      const buildProbeMessage = () => ({ queue: 'metering', name: 'probe', payload: { probeId: newId() } }) as const;
+      await tx.enqueue(buildProbeMessage(), buildProbeMessage());
     });
-    const [locked, other] = await rows();
+    const [locked, other] = await readOutboxRows();
     await harness.db.transaction('system', async (tx) => {
       await tx.query('SELECT FROM outbox WHERE id = $1 FOR UPDATE', [locked!.id]);
       // The sweep would publish the message two seconds after its insertion.
       await waitFor('the later publication', async () => {
-        const row = (await rows()).find(({ id }) => id === other!.id);
+        const row = (await readOutboxRows()).find(({ id }) => id === other!.id);
         return row!.nextPublishAt!.getTime() > Date.now() + 10_000;
       });
     });
@@ -259,7 +259,7 @@ describe('outbox', () => {
     });
     expect(round.failures).toEqual([{ row: 'the queues', error: expect.any(String) }]);
     publisher.broken = false;
-    await due();
+    await makeRowsDue();
     expect(await sweepOutbox(harness.db, publisher, { republishMs: 60_000, limit: 10 })).toEqual({
       published: 1,
       postponed: 0,
@@ -279,18 +279,18 @@ describe('outbox', () => {
       `INSERT INTO outbox (id, queue, name, payload, next_publish_at) VALUES (gen_random_uuid(), 'metering', 'probe', '{}', now())`,
     );
     await sweepOutbox(harness.db, new FailingPublisher(), { republishMs: 60_000, limit: 10 });
-    expect(await rows()).toMatchObject([{ nextPublishAt: null }]);
+    expect(await readOutboxRows()).toMatchObject([{ nextPublishAt: null }]);
     await harness.db.query('system', 'DELETE FROM outbox');
   });
 
   it('a failing message is retried, and then stays as a dead letter that can be replayed', async () => {
     failWith = new Error('no such luck: msk_abcdefgh_0123456789abcdef0123');
     const publisher = harness.app.nest.get(MessagePublisher);
-    await enqueue();
+    await enqueueProbes();
     await waitFor('the last attempt', async () => {
-      await due();
+      await makeRowsDue();
       await sweepOutbox(harness.db, publisher, { republishMs: 60_000, limit: 10 });
-      return (await rows())[0]?.nextPublishAt === null;
+      return (await readOutboxRows())[0]?.nextPublishAt === null;
     });
     const [letter] = await listDeadLetters(harness.db, 'system', { page: { limit: 10, after: null } });
     expect(letter).toMatchObject({ attempts: 8, queue: 'feedback', name: 'probe' });
@@ -298,7 +298,7 @@ describe('outbox', () => {
     failWith = null;
     await harness.db.transaction('system', (tx) => replayDeadLetter(tx, letter!.id));
     await sweepOutbox(harness.db, publisher, { republishMs: 60_000, limit: 10 });
-    await outboxEmptied();
+    await waitUntilOutboxIsEmpty();
     expect(handled).toHaveLength(1);
   });
 
@@ -315,12 +315,12 @@ describe('outbox', () => {
     expect(answers).toEqual([false, false]);
     await harness.db.query('system', 'UPDATE outbox SET next_publish_at = NULL');
     expect(await harness.db.transaction('system', (tx) => discardDeadLetter(tx, id))).toBe(true);
-    expect(await rows()).toEqual([]);
+    expect(await readOutboxRows()).toEqual([]);
   });
 
   it('a queue’s probe message counts its deliveries and stores only the first answer', async () => {
-    const [probe] = await enqueue();
-    await outboxEmptied();
+    const [probe] = await enqueueProbes();
+    await waitUntilOutboxIsEmpty();
     await answerQueueProbe(harness.db, probe!.id, 'first');
     await answerQueueProbe(harness.db, probe!.id, 'second');
     const [row] = await harness.db.query('system', 'SELECT handled_by, deliveries FROM queue_probe WHERE id = $1', [

@@ -1,5 +1,5 @@
 import { BaseConfig } from '@muster/platform';
-import { runBehindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { runBehindLock, runInFullSets, type Harness, makeOrganization, startHarness } from '@muster/testing';
 import { DatabaseModule } from '../database.module';
 import { buildRowStatements } from '../transactions/row-statement';
 
@@ -45,11 +45,7 @@ describe('sharedQuery', () => {
     );
 
   it('sharedQuery commits in one transaction all statements that arrive while another statement is in progress', async () => {
-    // The clock stands still, because a set that takes longer than 20 ms, as on a busy machine, lets the next one start.
-    const frozen = jest.spyOn(performance, 'now').mockReturnValue(performance.now());
-    const [first, ...others] = await Promise.all([add('a'), add('a'), add('b'), add('c')]).finally(() =>
-      frozen.mockRestore(),
-    );
+    const [first, ...others] = await runInFullSets(() => Promise.all([add('a'), add('a'), add('b'), add('c')]));
     expect(new Set(others.map(([row]) => row!.transaction)).size).toBe(1);
     expect(others[0]![0]!.transaction).not.toBe(first[0]!.transaction);
     expect(await names()).toEqual(['3', '2', '2']);

@@ -16,9 +16,9 @@ describe('a transaction', () => {
   });
   afterAll(() => harness.close());
 
-  const name = async () =>
+  const readOrganizationName = async () =>
     (await harness.db.query<{ name: string }>(scope, 'SELECT name FROM organization', [], 'name'))[0]!.name;
-  const messages = () => harness.db.query('system', 'SELECT FROM outbox');
+  const readOutboxMessages = () => harness.db.query('system', 'SELECT FROM outbox');
   const rename = 'UPDATE organization SET name = $1';
   const key = { queue: 'dispatch', name: 'probe', payload: { probeId: 'p' } } as const;
 
@@ -33,7 +33,7 @@ describe('a transaction', () => {
       throw new Error('changed my mind');
     });
     await expect(undone).rejects.toThrow('changed my mind');
-    expect(await name()).toBe('Ours');
+    expect(await readOrganizationName()).toBe('Ours');
   });
 
   it('deferred statements run in order before the next statement, also of TypeORM, or with the commit', async () => {
@@ -44,9 +44,9 @@ describe('a transaction', () => {
       expect((await tx.manager.find(OrganizationEntity))[0]!.name).toBe('Again');
       tx.deferStatement(rename, ['Last']);
     });
-    expect(await name()).toBe('Last');
+    expect(await readOrganizationName()).toBe('Last');
     await harness.db.transaction(scope, async (tx) => tx.deferStatement(rename, ['Alone']));
-    expect(await name()).toBe('Alone');
+    expect(await readOrganizationName()).toBe('Alone');
   });
 
   it('a transaction stores nothing if a deferred statement fails, or if its work throws', async () => {
@@ -60,7 +60,7 @@ describe('a transaction', () => {
       throw new Error('changed my mind');
     });
     await expect(givenUp).rejects.toThrow('changed my mind');
-    expect(await name()).not.toBe('Lost');
+    expect(await readOrganizationName()).not.toBe('Lost');
   });
 
   it('a transaction throws if it cannot be committed because a statement has failed', async () => {
@@ -69,7 +69,7 @@ describe('a transaction', () => {
       await tx.query('SELECT nonsense').catch(() => undefined);
     });
     await expect(swallowing).rejects.toThrow('nothing was committed');
-    expect(await name()).not.toBe('Lost');
+    expect(await readOrganizationName()).not.toBe('Lost');
   });
 
   it('a transaction stores nothing if its messages cannot be written', async () => {
@@ -79,8 +79,8 @@ describe('a transaction', () => {
       await tx.enqueue({ ...key, payload: { probeId: '\0' } });
     });
     await expect(unwritable).rejects.toThrow(/Unicode/);
-    expect(await name()).not.toBe('Lost');
-    expect(await messages()).toEqual([]);
+    expect(await readOrganizationName()).not.toBe('Lost');
+    expect(await readOutboxMessages()).toEqual([]);
   });
 
   it('a transaction writes a conditional message only if the condition holds after all its statements', async () => {
@@ -99,7 +99,7 @@ describe('a transaction', () => {
   });
 
   it('a transaction deletes the message that it handles with its commit, and keeps the message after a rollback', async () => {
-    const handle = (message: { id: string; isSettled: boolean }, work: () => void = () => undefined) =>
+    const handleMessage = (message: { id: string; isSettled: boolean }, work: () => void = () => undefined) =>
       harness.db.transaction('system', async (tx) => {
         tx.markMessageHandled(message);
         tx.allowUnflushedCommit();
@@ -109,13 +109,13 @@ describe('a transaction', () => {
     await harness.db.transaction(scope, (tx) => tx.enqueue(key));
     const [row] = await harness.db.query<{ id: string }>('system', 'SELECT id FROM outbox');
     const message = { id: row!.id, isSettled: false };
-    const failing = handle(message, () => {
+    const failing = handleMessage(message, () => {
       throw new Error('changed my mind');
     });
     await expect(failing).rejects.toThrow('changed my mind');
-    expect([message.isSettled, (await messages()).length]).toEqual([false, 1]);
-    await handle(message);
-    expect([message.isSettled, await messages()]).toEqual([true, []]);
+    expect([message.isSettled, (await readOutboxMessages()).length]).toEqual([false, 1]);
+    await handleMessage(message);
+    expect([message.isSettled, await readOutboxMessages()]).toEqual([true, []]);
   });
 
   it('a transaction or a single statement runs again after a deadlock', async () => {
@@ -145,12 +145,12 @@ describe('a transaction', () => {
   });
 
   it('a statement is prepared again when its table has changed', async () => {
-    const read = () =>
+    const readAllProbes = () =>
       harness.db.transaction('system', (tx) => tx.query('SELECT * FROM queue_probe', [], 'all_probes'));
-    expect(await read()).toEqual([]);
+    expect(await readAllProbes()).toEqual([]);
     await executeSql(harness.databaseUrl, 'ALTER TABLE queue_probe ADD COLUMN extra text');
-    for (let i = 0; i < 10; i += 1) await read().catch(() => undefined);
-    expect(await read()).toEqual([]);
+    for (let i = 0; i < 10; i += 1) await readAllProbes().catch(() => undefined);
+    expect(await readAllProbes()).toEqual([]);
   });
 
   it('a statement has one plan per role, so that it is not planned again when the role changes', async () => {

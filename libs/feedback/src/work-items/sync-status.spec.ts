@@ -8,14 +8,17 @@ import { reconcileFeedback } from './reconcile';
 /** Inserts a submission that is `triaged` since 09:00, with a link to an issue that was last observed as `triaged`. */
 async function insertLinkedSubmission(db: Database, organizationId: string) {
   const [id, linkId] = [newId(), newId()];
-  const insert = (text: string, values: unknown[]) => db.query('system', text, values);
-  await insert(
+  const insertRow = (text: string, values: unknown[]) => db.query('system', text, values);
+  await insertRow(
     `INSERT INTO feedback_submission (id, organization_id, type, status, status_at, title, description, reporter_id)
      VALUES ($1, $2, 'bug_report', 'triaged', '2026-03-02T09:00:00Z', 'Empty list', 'Nothing is shown.', 'somebody')`,
     [id, organizationId],
   );
-  await insert('INSERT INTO feedback_work_item (submission_id, organization_id) VALUES ($1, $2)', [id, organizationId]);
-  await insert(
+  await insertRow('INSERT INTO feedback_work_item (submission_id, organization_id) VALUES ($1, $2)', [
+    id,
+    organizationId,
+  ]);
+  await insertRow(
     `INSERT INTO feedback_link (id, submission_id, organization_id, tracker, seen_status)
      VALUES ($1, $2, $3, 'codehost', 'triaged')`,
     [linkId, id, organizationId],
@@ -47,7 +50,7 @@ describe('a submission that a person resolves while its tracker is being read', 
           [id],
         ),
     );
-  const history = () =>
+  const readStatusHistory = () =>
     harness.db.query<{ fromStatus: string; toStatus: string }>(
       'system',
       'SELECT from_status, to_status FROM feedback_status_change WHERE submission_id = $1',
@@ -60,18 +63,19 @@ describe('a submission that a person resolves while its tracker is being read', 
       link: { id: linkId, tracker: 'codehost', seenStatus: 'triaged', writingStatus: null, carriedStatus: null },
       item: { status: 'in_progress', changedAt: new Date('2026-03-02T10:00:00Z') },
     };
-    const apply = () => applyTrackerStatus(harness.db, { id, organizationId } as never, [observed as never]);
-    expect(await whileResolved(apply)).toEqual(['resolved']);
+    const applyObservedStatus = () =>
+      applyTrackerStatus(harness.db, { id, organizationId } as never, [observed as never]);
+    expect(await whileResolved(applyObservedStatus)).toEqual(['resolved']);
     expect(await harness.db.query('system', 'SELECT status FROM feedback_submission WHERE id = $1', [id])).toEqual([
       { status: 'resolved' },
     ]);
-    expect(await history()).toEqual([]);
+    expect(await readStatusHistory()).toEqual([]);
   });
 
   it('the history entry of a refused branch shows the status that a person set during the sync', async () => {
     const link = { id: linkId, tracker: 'codehost' } as never;
     await whileResolved(() => recordBranchRefusal(harness.db, { id, organizationId } as never, link, 'no branch'));
-    expect(await history()).toEqual([{ fromStatus: 'resolved', toStatus: 'resolved' }]);
+    expect(await readStatusHistory()).toEqual([{ fromStatus: 'resolved', toStatus: 'resolved' }]);
   });
 
   it('a process does not continue a feedback reconciliation that another process is already continuing', async () => {

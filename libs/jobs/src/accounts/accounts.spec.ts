@@ -283,8 +283,9 @@ describe('accounts that runs borrow', () => {
       JSON.stringify(fixture.listRequests()),
     ]);
     const agentId = await fixture.jobs.makeOnlineAgent();
-    const launch = (accounts: { pool: string; as: string }[]) => fixture.jobs.launch({ workflowId, agentId, accounts });
-    const both = await launch([...fixture.listRequests(), { pool: other, as: 'SECOND' }]);
+    const launchWithAccounts = (accounts: { pool: string; as: string }[]) =>
+      fixture.jobs.launch({ workflowId, agentId, accounts });
+    const both = await launchWithAccounts([...fixture.listRequests(), { pool: other, as: 'SECOND' }]);
     await fixture.jobs.dispatch.startNextJob(agentId);
     const uses = await fixture.jobs.query('SELECT account FROM account_use WHERE job_id = $1 ORDER BY account', [both]);
     expect(uses).toEqual([{ account: 'of launch' }, { account: 'of workflow' }]);
@@ -297,7 +298,7 @@ describe('accounts that runs borrow', () => {
       [['a', 'b', 'c'].map((name) => ({ pool: name, as: name })), 'accounts'],
     ];
     for (const [accounts, field] of wrong) {
-      await expect(launch(accounts)).rejects.toMatchObject({
+      await expect(launchWithAccounts(accounts)).rejects.toMatchObject({
         code: 'invalid_payload',
         options: { errors: [{ field }] },
       });
@@ -322,13 +323,13 @@ describe('accounts that runs borrow', () => {
     await fixture.putAccount('leaked');
     const { jobs, agents } = await fixture.launchOnAgents(2);
     await fixture.jobs.dispatch.startNextJob(agents[0]!);
-    const repair = () => repairLeakedLeases(fixture.jobs.harness.db, new Round('repair leases'));
-    expect(await repair()).toMatchObject({ repaired: 0 });
+    const repairLeases = () => repairLeakedLeases(fixture.jobs.harness.db, new Round('repair leases'));
+    expect(await repairLeases()).toMatchObject({ repaired: 0 });
     await fixture.endRun(jobs[0]!);
     await fixture.jobs.query('UPDATE account_use SET until = NULL WHERE job_id = $1', [jobs[0]]);
     await fixture.jobs.dispatch.startNextJob(agents[1]!);
     expect(await fixture.listHoldingJobs()).toEqual([jobs[0]]);
-    expect(await repair()).toMatchObject({ repaired: 1 });
+    expect(await repairLeases()).toMatchObject({ repaired: 1 });
     await fixture.jobs.dispatch.startNextJob(agents[1]!);
     expect(await fixture.listHoldingJobs()).toEqual([jobs[1]]);
     await fixture.endRun(jobs[1]!);
@@ -340,10 +341,10 @@ describe('accounts that runs borrow', () => {
     const { organizationId } = fixture.jobs;
     await fixture.jobs.dispatch.startNextJob(agents[0]!);
     await fixture.runInTransaction((tx) => cancelWaitingJobs(tx, { organizationId, ids: jobs, source: 'api' }));
-    const open = () =>
+    const listOpenUses = () =>
       fixture.jobs.query('SELECT job_id FROM account_use WHERE pool = $1 AND until IS NULL', [fixture.pool]);
-    expect(await open()).toEqual([{ jobId: jobs[0] }]);
+    expect(await listOpenUses()).toEqual([{ jobId: jobs[0] }]);
     await fixture.endRun(jobs[0]!);
-    expect(await open()).toEqual([]);
+    expect(await listOpenUses()).toEqual([]);
   });
 });

@@ -99,7 +99,7 @@ export async function releaseAccounts(tx: Transaction, organizationId: string, j
     [jobIds, organizationId],
     'release_accounts',
   );
-  // A job that only waited for an account has kept it from the jobs behind it, too.
+  // A job that waited only for an account may have made the jobs after it wait too, so these are placed again.
   if (released.length === 0) enqueuePlacementOfJobs(tx, organizationId);
   await enqueueJobsWaitingForPools(
     tx,

@@ -32,7 +32,7 @@ export async function terminateAgentAndRuns(
   if (force) lockRunsOfAgent(tx, caller, id);
   await terminateAgent(tx, caller, id, { force });
   await endCommandsOfTerminated(tx, { organizationId: caller.organizationId, agentId: id }, getCallerChannel(caller));
-  // A terminated machine gives back the keys and accounts of the run of which it was being cleared.
+  // Terminating the machine also ends the cleanup after its last run, so the keys and accounts of that run become free.
   enqueuePlacementOfJobs(tx, caller.organizationId);
   const error = 'The agent was terminated.';
   if (force) await failRunsOfAgent(tx, caller, id, { errorCode: 'agent_stopped', error });

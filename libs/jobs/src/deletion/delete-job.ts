@@ -39,8 +39,8 @@ export async function deleteJob(
   const job = await lockJobAndLog(tx, organizationId, id);
   if (!job) throw notFoundError('job');
   if (!isTerminalStatus(job.status)) await endOpenJob(tx, caller, id, job, now);
-  // Stop commands must exist longer than the job's row, including those that remove the processes that the job left
-  // after a failure.
+  // Stop commands must outlive the job's row, because one of them may still have to end processes that the failed job
+  // left on the machine.
   await detachStopCommands(tx, id);
   // The cost is booked now, because the message of the job's end may not be handled yet and the cost outlives the job.
   await bookJobCost(tx, id);

@@ -32,6 +32,13 @@ export type PlacementDecision =
   | { action: 'start'; agentId: string; why: string }
   | { action: 'wait'; waiting: WaitingReason; reason: string; mayWake: boolean };
 
+/** The job for which the dispatcher chose an agent, why it chose this one, and how many agents fit the job. */
+export interface ChosenFor {
+  jobId: string;
+  why: string;
+  considered: number;
+}
+
 /** The reason of a placement in which the agent, and not the dispatcher, was the first to be free. */
 export const cameFreeFirst = 'it was the first agent with the required labels that became free';
 

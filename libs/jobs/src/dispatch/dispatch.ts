@@ -41,11 +41,11 @@ import {
 } from './decide-start';
 import { lockAndFindFullKeys, assignConcurrencyKeys, markJobsWaitingForKeys } from './concurrency-keys';
 import { countRunningJobs } from './count-running';
-import { cameFreeFirst } from './decide-placement';
+import { cameFreeFirst, type ChosenFor } from './decide-placement';
 import { DispatchConfig } from './dispatch.config';
 import { finishJob } from '../ends/finish-job';
 import { enqueuePlacementOfJobs } from '../placement/enqueue-placements';
-import { assignKeysAndAccounts, buildStartEntries, type ChosenFor } from '../placement/record-placement';
+import { assignKeysAndAccounts, buildStartEntries } from '../placement/record-placement';
 import { setReasonOfUnplacedJob } from '../placement/set-reasons';
 import { lockJob } from '../lists/job-row';
 import { findMissingSecrets } from './find-missing-secrets';
@@ -116,7 +116,7 @@ export class Dispatch {
   }
 
   private async decideNextStart(tx: Transaction, agentId: string, chosen?: ChosenFor): Promise<Decided> {
-    const { agent, head } = await lockAgentAndNextJob(tx, agentId, this.clock.now());
+    const { agent, head } = await lockAgentAndNextJob(tx, { agentId, chosen }, this.clock.now());
     if (!agent) return decideNoAction('there is no such agent');
     if (agent.currentJobId) return this.resumeDispatchedJob(tx, agent, agent.currentJobId);
     const { organizationId, autoWake, maxConcurrentRuns } = agent;

@@ -17,6 +17,7 @@ import {
   startOrderSql,
   waitingTargetGroupsSql,
 } from '../placement/unplaced-queue';
+import type { ChosenFor } from './decide-placement';
 import type { StartFacts } from './start-run-span';
 
 export interface AgentFacts
@@ -100,9 +101,10 @@ export class NextJobLocked extends Error {
  */
 export async function lockAgentAndNextJob(
   tx: Transaction,
-  agentId: string,
+  { agentId, chosen }: { agentId: string; chosen?: ChosenFor },
   now: Date,
 ): Promise<{ agent?: AgentFacts; head?: HeadJob }> {
+  const counted = [chosen?.jobId ?? null, chosen?.considered ?? null];
   // Postgres may have no statistics yet about a new queue of 100,000 jobs, and would sort the queue. Without a sort,
   // the first job is read by the index. A shared transaction has this setting from its start.
   if (!tx.isShared) tx.avoidSorting();
@@ -111,7 +113,7 @@ export async function lockAgentAndNextJob(
       ? buildStatementForRow(lockIfFree, [agentId])
       : { name: 'lock_agent', text: lockAlone, values: [agentId] },
     buildStatementForRow(startFacts, [agentId, getBillingMonth(now)]),
-    buildStatementForRow(firstInQueue, [agentId]),
+    buildStatementForRow(firstInQueue, [agentId, ...counted]),
   ]);
   if (locked!.length === 0) tx.requireOwnConnection();
   const agent = agents![0] as AgentFacts | undefined;
@@ -122,7 +124,7 @@ export async function lockAgentAndNextJob(
   const first = next.nextIds.find((id) => tx.countEarlierClaims(id) === 0);
   if (first === undefined) tx.requireOwnConnection({ isUnchanged: true });
   if (first !== next.nextId) {
-    const [head] = await tx.queryRow<HeadJob>(lockHead, [first]);
+    const [head] = await tx.queryRow<HeadJob>(lockHead, [first, ...counted]);
     if (!head) tx.requireOwnConnection({ isUnchanged: true });
     return { agent, head };
   }
@@ -193,16 +195,23 @@ const headSql = `(
     WHERE j.id = next.id AND ${isNextSql}
     FOR UPDATE OF j SKIP LOCKED)`;
 
+/** Parameters of a statement with `buildConsideredSql`: a job whose fitting agents were counted, and their number. */
+const countedColumns = { counted_job_id: 'uuid', considered: 'int4' };
+
 /**
  * SQL: CTEs that follow the CTE `next`, whose rows have the ids of jobs. How many agents fit these jobs is counted once
- * for each set of labels, because it takes longer than everything else if there are a thousand agents.
+ * for each set of labels, because it takes longer than everything else if there are a thousand agents. The number is not
+ * counted again if the placement of a job with these labels has counted it.
  */
-const consideredSql = `target AS MATERIALIZED (
+const buildConsideredSql = (rows: string) => `target AS MATERIALIZED (
     SELECT DISTINCT j.organization_id, j.target_group, j.target_labels FROM next JOIN job j ON j.id = next.id
     WHERE j.agent_id IS NULL AND j.target_labels IS NOT NULL),
   fitting AS MATERIALIZED (
-    SELECT t.organization_id, t.target_group, (
-      SELECT count(*)::int FROM agent f WHERE ${agentHasLabelsSql('f', 't.organization_id', 't.target_labels')}) AS considered
+    SELECT t.organization_id, t.target_group, COALESCE(
+      (SELECT input.considered FROM ${rows} JOIN job j ON j.id = input.counted_job_id
+       WHERE j.organization_id = t.organization_id AND j.target_group = t.target_group LIMIT 1),
+      (SELECT count(*)::int FROM agent f
+       WHERE ${agentHasLabelsSql('f', 't.organization_id', 't.target_labels')})) AS considered
     FROM target t)`;
 const joinConsideredSql = `LEFT JOIN fitting ON head.unplaced AND fitting.organization_id = head.organization_id
     AND fitting.target_group = head.target_group`;
@@ -214,7 +223,7 @@ const joinConsideredSql = `LEFT JOIN fitting ON head.unplaced AND fitting.organi
  */
 const firstInQueue = buildRowStatements(
   'first_in_queue',
-  { agent_id: 'uuid' },
+  { agent_id: 'uuid', ...countedColumns },
   (rows) => `
   WITH queue AS MATERIALIZED (
     SELECT input.member, first.ids, first.unplaced FROM ${rows} CROSS JOIN LATERAL (
@@ -227,7 +236,7 @@ const firstInQueue = buildRowStatements(
     SELECT q.member, q.ids, q.ids[place.number] AS id, q.unplaced[place.number] AS unplaced
     FROM queue q CROSS JOIN LATERAL (
       SELECT count(*) AS number FROM queue o WHERE o.ids[1] = q.ids[1] AND o.member <= q.member) place),
-  ${consideredSql}
+  ${buildConsideredSql(rows)}
   SELECT next.member, next.ids AS next_ids, next.id AS next_id, next.unplaced AS next_unplaced, head.*, fitting.considered
   FROM next LEFT JOIN LATERAL ${headSql} head ON true ${joinConsideredSql}`,
 );
@@ -235,10 +244,10 @@ const firstInQueue = buildRowStatements(
 /** Reads a job that can start and locks it. Returns no row if another transaction has locked it. */
 const lockHead = buildRowStatements(
   'lock_head',
-  { job_id: 'uuid' },
+  { job_id: 'uuid', ...countedColumns },
   (rows) => `
   WITH next AS MATERIALIZED (SELECT input.member, input.job_id AS id FROM ${rows}),
-  ${consideredSql}
+  ${buildConsideredSql(rows)}
   SELECT next.member, head.*, fitting.considered
   FROM next CROSS JOIN LATERAL ${headSql} head ${joinConsideredSql}`,
 );

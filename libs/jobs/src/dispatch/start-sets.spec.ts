@@ -1,4 +1,4 @@
-import { runBehindLock } from '@muster/testing';
+import { runBehindLock, runInFullSets } from '@muster/testing';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 
 describe('concurrent starts', () => {
@@ -34,7 +34,7 @@ describe('concurrent starts', () => {
 
   it('concurrent dispatches start the jobs of several agents in one transaction', async () => {
     const jobIds = await launchAll();
-    const outcomes = await Promise.all(agentIds.map(start));
+    const outcomes = await runInFullSets(() => Promise.all(agentIds.map(start)));
     expect(outcomes.map(({ action, jobId }) => [action, jobId])).toEqual(jobIds.map((jobId) => ['start', jobId]));
     const rows = await commands();
     expect(rows.map(({ jobId }) => jobId).sort()).toEqual([...jobIds].sort());
@@ -48,7 +48,7 @@ describe('concurrent starts', () => {
     const named = await fixture.launch({ agentId: others[1], priority: 9 });
     const jobIds = [named];
     for (let count = 0; count < 6; count += 1) jobIds.push(await fixture.launch({ target: { labels: ['any'] } }));
-    const outcomes = await Promise.all([first, ...others].map(start));
+    const outcomes = await runInFullSets(() => Promise.all([first, ...others].map(start)));
     expect(outcomes.map(({ action }) => action)).toEqual(agentIds.map(() => 'start'));
     expect(outcomes[2]).toMatchObject({ jobId: named });
     const rows = await commands();
@@ -65,7 +65,7 @@ describe('concurrent starts', () => {
     const jobIds: string[] = [];
     for (const label of targets) jobIds.push(await fixture.launch({ target: { labels: [label] } }));
     jobIds.push(await fixture.launch({ agentId: agentIds[3], priority: 1 }));
-    const outcomes = await Promise.all(agentIds.map(start));
+    const outcomes = await runInFullSets(() => Promise.all(agentIds.map(start)));
     expect(outcomes.map(({ action }) => action)).toEqual(agentIds.map(() => 'start'));
     const started = outcomes.map(({ jobId }) => jobIds.indexOf(jobId!));
     expect(new Set(started).size).toBe(agentIds.length);

@@ -1,4 +1,4 @@
-import { runBehindLock } from '@muster/testing';
+import { runBehindLock, runInFullSets } from '@muster/testing';
 import { applyJobReport } from '../reports/apply-job-report';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 
@@ -45,7 +45,8 @@ describe('concurrent ends of runs', () => {
   const all = { completed: 5, released: 5, commands: 5, usage: 5 };
 
   it('run ends that are reported while another run ends commit together, each with all of its effects once', async () => {
-    expect(await Promise.all(jobIds.map((_, at) => end(at)))).toEqual(jobIds.map(() => completed));
+    const answers = await runInFullSets(() => Promise.all(jobIds.map((_, at) => end(at))));
+    expect(answers).toEqual(jobIds.map(() => completed));
     // The first run was ended at once, alone. The reports of the other runs arrived while this was in progress, so they
     // were processed together.
     expect(await ends()).toEqual([{ count: 1 }, { count: 4 }]);

@@ -38,7 +38,7 @@ const waiting: [string, Partial<TargetFacts & NamedFacts>, string][] = [
 
 describe('forecastNamedRun', () => {
   const agentId = 'agent-1';
-  const forecast = ({ agent, ...facts }: Partial<Omit<NamedFacts, 'agent'>> & { agent?: object } = {}) =>
+  const forecastOnNamedAgent = ({ agent, ...facts }: Partial<Omit<NamedFacts, 'agent'>> & { agent?: object } = {}) =>
     forecastRunOnNamedAgent({
       ...run,
       agentId,
@@ -49,15 +49,15 @@ describe('forecastNamedRun', () => {
     });
 
   it('a run that names an idle agent is expected to start on it', () => {
-    expect(forecast()).toEqual({ would: 'start', agentId, reason: 'the agent is online and free' });
+    expect(forecastOnNamedAgent()).toEqual({ would: 'start', agentId, reason: 'the agent is online and free' });
   });
 
   it('a run that names a stopped agent is expected to wake it', () => {
     const reason = 'the agent is stopped; it is started';
-    expect(forecast({ agent: { status: 'stopped' } })).toEqual({ would: 'wake', agentId, reason });
+    expect(forecastOnNamedAgent({ agent: { status: 'stopped' } })).toEqual({ would: 'wake', agentId, reason });
   });
 
-  it.each<[string, Parameters<typeof forecast>[0], string]>([
+  it.each<[string, Parameters<typeof forecastOnNamedAgent>[0], string]>([
     ['is occupied', { agent: { currentJobId: 'job-1' } }, 'job job-1 occupies the agent'],
     ['is being drained', { agent: { drain: 'finish', status: 'draining' } }, 'the agent is being drained'],
     ['boots', { agent: { status: 'starting' } }, 'the agent is starting'],
@@ -77,38 +77,38 @@ describe('forecastNamedRun', () => {
       '2026-03-04T05:06:07.000Z',
     ],
   ])('a run that names an agent is expected to wait if the agent %s', (_, facts, reason) => {
-    expect(forecast(facts)).toEqual({ would: 'wait', agentId, reason: expect.stringContaining(reason) });
+    expect(forecastOnNamedAgent(facts)).toEqual({ would: 'wait', agentId, reason: expect.stringContaining(reason) });
   });
 
   it('a run that names an unhealthy agent is expected to restart it, with the reason why the agent is offline', () => {
     const facts = { agent: { status: 'offline' }, statusReason: 'unhealthy 3 times in a row.' };
     const reason = 'the agent is offline (unhealthy 3 times in a row); it is started';
-    expect(forecast(facts)).toEqual({ would: 'wake', agentId, reason });
+    expect(forecastOnNamedAgent(facts)).toEqual({ would: 'wake', agentId, reason });
   });
 
   it('a run is expected to be refused if its agent’s machine lacks a part that the run needs', () => {
-    expect(forecast({ missingParts: ['python'] })).toMatchObject({
+    expect(forecastOnNamedAgent({ missingParts: ['python'] })).toMatchObject({
       would: 'refuse',
       reason: expect.stringContaining('machine_cannot: the machine has no'),
     });
   });
 
   it.each(refused)('a run that names an agent is expected to be refused for %s', (_, facts, reason) => {
-    expect(forecast(facts)).toEqual({ would: 'refuse', reason: expect.stringContaining(reason) });
+    expect(forecastOnNamedAgent(facts)).toEqual({ would: 'refuse', reason: expect.stringContaining(reason) });
   });
 
   it.each(waiting)(
     'a run that names an agent is expected to wait for %s without waking the agent',
     (_, facts, reason) => {
-      expect(forecast(facts)).toMatchObject({ would: 'wait', reason });
-      expect(forecast({ agent: { status: 'stopped' }, ...facts })).toMatchObject({ would: 'wait', reason });
+      expect(forecastOnNamedAgent(facts)).toMatchObject({ would: 'wait', reason });
+      expect(forecastOnNamedAgent({ agent: { status: 'stopped' }, ...facts })).toMatchObject({ would: 'wait', reason });
     },
   );
 });
 
 describe('forecastPlacedRun', () => {
   const none = { fits: 0, busy: 0, waking: 0, draining: 0, off: 0 };
-  const forecast = ({ counts, ...facts }: Partial<Omit<TargetFacts, 'counts'>> & { counts?: object } = {}) =>
+  const forecastByLabels = ({ counts, ...facts }: Partial<Omit<TargetFacts, 'counts'>> & { counts?: object } = {}) =>
     forecastRunByLabels({
       ...run,
       prefer: 'running',
@@ -126,17 +126,17 @@ describe('forecastPlacedRun', () => {
 
   it('a run with a target is expected to start on the idle agent that the target prefers', () => {
     const counts = { fits: 2 };
-    expect(forecast({ counts, idle })).toMatchObject({ would: 'start', agentId: 'later' });
-    expect(forecast({ counts, idle, prefer: 'spread' })).toMatchObject({ would: 'start', agentId: 'earlier' });
+    expect(forecastByLabels({ counts, idle })).toMatchObject({ would: 'start', agentId: 'later' });
+    expect(forecastByLabels({ counts, idle, prefer: 'spread' })).toMatchObject({ would: 'start', agentId: 'earlier' });
   });
 
   it('a run with a target is expected to wake an agent if no fitting agent is idle', () => {
     const reason = 'none of the 2 agents with the required labels is free: 1 busy, 1 off; one is started';
     const counts = { fits: 2, busy: 1, off: 1 };
-    expect(forecast({ counts, wakes: 'asleep' })).toEqual({ would: 'wake', agentId: 'asleep', reason });
+    expect(forecastByLabels({ counts, wakes: 'asleep' })).toEqual({ would: 'wake', agentId: 'asleep', reason });
   });
 
-  it.each<[string, Parameters<typeof forecast>[0], string]>([
+  it.each<[string, Parameters<typeof forecastByLabels>[0], string]>([
     [
       'an agent that boots',
       { counts: { fits: 1, waking: 1 } },
@@ -158,24 +158,30 @@ describe('forecastPlacedRun', () => {
       'none of the 2 agents with the required labels is free: 1 being drained, 1 for runs that name it',
     ],
   ])('a run with a target is expected to wait for %s', (_, facts, reason) => {
-    expect(forecast(facts)).toEqual({ would: 'wait', reason });
+    expect(forecastByLabels(facts)).toEqual({ would: 'wait', reason });
   });
 
   it('a run with a target is expected to be refused if no agent fits, with the labels that no agent has', () => {
-    expect(forecast({ missing: ['north', 'x-ray'] })).toEqual({
+    expect(forecastByLabels({ missing: ['north', 'x-ray'] })).toEqual({
       would: 'refuse',
       reason: 'no_agent_fits: no agent has the label north, x-ray',
     });
-    expect(forecast()).toMatchObject({ would: 'refuse', reason: expect.stringContaining('no agent has all of them') });
+    expect(forecastByLabels()).toMatchObject({
+      would: 'refuse',
+      reason: expect.stringContaining('no agent has all of them'),
+    });
   });
 
   it.each(refused)('a run with a target is expected to be refused for %s', (_, facts, reason) => {
     const counts = { fits: 2 };
-    expect(forecast({ counts, idle, ...facts })).toEqual({ would: 'refuse', reason: expect.stringContaining(reason) });
+    expect(forecastByLabels({ counts, idle, ...facts })).toEqual({
+      would: 'refuse',
+      reason: expect.stringContaining(reason),
+    });
   });
 
   it.each(waiting)('a run with a target is expected to wait for %s without waking an agent', (_, facts, reason) => {
     const counts = { fits: 2, off: 1 };
-    expect(forecast({ counts, idle, wakes: 'asleep', ...facts })).toEqual({ would: 'wait', reason });
+    expect(forecastByLabels({ counts, idle, wakes: 'asleep', ...facts })).toEqual({ would: 'wait', reason });
   });
 });

@@ -39,46 +39,46 @@ describe('the rows that placement reads in a long queue', () => {
     await owner.query('ANALYZE job, agent');
     await owner.destroy();
   };
-  const read = async (work: () => Promise<unknown>) => {
+  const readScans = async (work: () => Promise<unknown>) => {
     const plans = await readPlans(fixture.jobs.harness.databaseUrl, work);
-    const sum = (pick: (plan: ReadPlan) => number) => plans.reduce((total, plan) => total + pick(plan), 0);
-    return { looked: sum(({ looked }) => looked), scans: plans.flatMap(({ scans }) => scans) };
+    const sumOverPlans = (pick: (plan: ReadPlan) => number) => plans.reduce((total, plan) => total + pick(plan), 0);
+    return { looked: sumOverPlans(({ looked }) => looked), scans: plans.flatMap(({ scans }) => scans) };
   };
-  const firstJob = async () => {
+  const readFirstQueuedJob = async () => {
     const [{ id }] = (await fixture.jobs.query(
       'SELECT id FROM job WHERE agent_id IS NULL ORDER BY queued_at, id LIMIT 1',
     )) as [{ id: string }];
     return id;
   };
-  const busyAgent = async () => {
+  const readBusyAgent = async () => {
     const [{ id }] = (await fixture.jobs.query(
       'SELECT id FROM agent WHERE labels = $1 AND current_job_id IS NOT NULL ORDER BY id LIMIT 1',
       [labels],
     )) as [{ id: string }];
     return id;
   };
-  const free = (agentId: string) =>
+  const freeAgent = (agentId: string) =>
     fixture.jobs.query('UPDATE agent SET current_job_id = NULL, dispatched_at = NULL WHERE id = $1', [agentId]);
 
   /** The statements are explained after the start, and must then find what the start has found. */
   const undoStart = async (agentId: string) => {
-    await free(agentId);
+    await freeAgent(agentId);
     await fixture.jobs.query(
       'UPDATE job SET agent_id = NULL, command_id = NULL WHERE agent_id = $1 AND command_id IS NOT NULL',
       [agentId],
     );
   };
 
-  const measure = async () => {
-    const [jobId, agentId] = [await firstJob(), await busyAgent()];
-    const waits = await read(() => placeJob(fixture.parts, jobId));
-    const sweep = await read(() => sweepPlacements(fixture.parts, new Round('test')));
-    await free(agentId);
-    const starts = await read(async () => {
+  const measurePlacements = async () => {
+    const [jobId, agentId] = [await readFirstQueuedJob(), await readBusyAgent()];
+    const waits = await readScans(() => placeJob(fixture.parts, jobId));
+    const sweep = await readScans(() => sweepPlacements(fixture.parts, new Round('test')));
+    await freeAgent(agentId);
+    const starts = await readScans(async () => {
       await fixture.jobs.dispatch.startNextJob(agentId);
       await undoStart(agentId);
     });
-    const idle = await read(async () => {
+    const idle = await readScans(async () => {
       expect(await placeJob(fixture.parts, jobId)).toBe('started');
       await undoStart(agentId);
     });
@@ -88,10 +88,10 @@ describe('the rows that placement reads in a long queue', () => {
 
   it('starting and placing a job read no more rows if ten times as many jobs wait, and find the job by an index', async () => {
     await queueJobs(300);
-    await measure();
-    const few = await measure();
+    await measurePlacements();
+    const few = await measurePlacements();
     await queueJobs(2700);
-    const many = await measure();
+    const many = await measurePlacements();
     for (const work of ['waits', 'starts', 'idle'] as const) {
       expect([work, many[work].looked <= few[work].looked + 10]).toEqual([work, true]);
       expect(many[work].looked).toBeLessThan(5 * agents);
@@ -103,7 +103,7 @@ describe('the rows that placement reads in a long queue', () => {
     // A sweep may read each waiting job once, to set its waiting reason, but not once for each agent.
     expect(many.sweep.looked).toBeLessThan(2 * 3000 + 5 * agents);
     await makeBusyAgents(agents + 1, 10 * agents);
-    const wide = await measure();
+    const wide = await measurePlacements();
     for (const work of ['waits', 'starts', 'idle', 'sweep'] as const) {
       expect([work, wide[work].looked <= many[work].looked + 5 * 9 * agents]).toEqual([work, true]);
     }

@@ -6,7 +6,7 @@ import { decidePlacement, type FitCounts } from '../dispatch/decide-placement';
 import type { Dispatch } from '../dispatch/dispatch';
 import { type WakeParts, wakeAgentsForJobs } from './wake-agents';
 import { setReasonOfTargetGroup, setReasonOfUnplacedJob } from './set-reasons';
-import { countFittingAgentsSql, agentHasLabelsSql, isIdleAgentSql } from './fitting-agents';
+import { agentHasLabelsSql, countAgentsSql, fitCountColumns, isIdleAgentSql } from './fitting-agents';
 import { startOrderSql } from './unplaced-queue';
 
 interface Look extends Pick<JobEntity, 'organizationId'> {
@@ -18,6 +18,7 @@ interface Look extends Pick<JobEntity, 'organizationId'> {
   waitsForKey: boolean;
   waitsForAccount: boolean;
   idle: { agentId: string; lastActivityMs: number | null }[] | null;
+  fits: number;
   ahead: number;
   counts: FitCounts | null;
 }
@@ -68,7 +69,8 @@ export async function placeJob(
         await wakeAgentsForJobs(database, organizationId, wakes);
       return 'waiting';
     }
-    const outcome = await dispatch.startNextJob(decision.agentId, undefined, { jobId, why: decision.why });
+    const chosen = { jobId, why: decision.why, considered: look.fits };
+    const outcome = await dispatch.startNextJob(decision.agentId, undefined, chosen);
     // The agent could take the job, but the job waits for something else, or has failed.
     if (outcome.jobId === jobId)
       return outcome.action === 'start' ? 'started' : outcome.action === 'wait' ? 'waiting' : 'gone';
@@ -81,10 +83,10 @@ export async function placeJob(
 const maxIdle = 32;
 
 /**
- * One statement, whatever the number of agents and of jobs that are placed at the same time: for each job the agents that
- * could start it now, best first, and how many of the jobs with the same labels start before this one; only as many of
- * these are counted as agents were found. The agents are read once for each set of labels. The states of all fitting
- * agents are counted only if none is idle.
+ * Finds, for each job, the agents that could start it now, best first, and the number of jobs with the same labels that
+ * start before it; at most as many of these are counted as agents were found. It is one statement for any number of
+ * agents and jobs. The agents are read once for each set of labels, because that takes longer than everything else if
+ * there are a thousand agents. The states of all fitting agents are counted only if none is idle.
  */
 const lookAtAgents = buildRowStatements(
   'look_at_agents',
@@ -102,19 +104,22 @@ const lookAtAgents = buildRowStatements(
   target AS MATERIALIZED (
     SELECT DISTINCT organization_id, target_group, target_labels, target_prefer, tried FROM looked),
   found AS MATERIALIZED (
-    SELECT t.organization_id, t.target_group, t.target_prefer, t.tried, i.idle,
-           CASE WHEN i.idle IS NULL THEN ${countFittingAgentsSql('t.organization_id', 't.target_labels')} END AS counts
+    SELECT t.organization_id, t.target_group, t.target_prefer, t.tried, i.idle, i.fits,
+           CASE WHEN i.idle IS NULL THEN i.counts END AS counts
     FROM target t CROSS JOIN LATERAL (
-      SELECT json_agg(json_build_object('agentId', best.id,
-               'lastActivityMs', extract(epoch FROM best.last_activity_at) * 1000)) AS idle
-      FROM (SELECT a.id, a.last_activity_at FROM agent a
-            WHERE ${agentHasLabelsSql('a', 't.organization_id', 't.target_labels')} AND ${isIdleAgentSql('a')}
-              AND a.id <> ALL(string_to_array(t.tried, ',')::uuid[])
-            ORDER BY CASE t.target_prefer WHEN 'spread' THEN a.last_activity_at END NULLS FIRST,
-                     CASE t.target_prefer WHEN 'spread' THEN NULL ELSE a.last_activity_at END DESC NULLS LAST, a.id
-            LIMIT ${maxIdle}) best) i)
+      WITH fitting AS MATERIALIZED (
+        SELECT a.id, a.last_activity_at, ${fitCountColumns}, ${isIdleAgentSql('a')} AS is_idle
+        FROM agent a WHERE ${agentHasLabelsSql('a', 't.organization_id', 't.target_labels')})
+      SELECT (SELECT count(*)::int FROM fitting) AS fits, ${countAgentsSql('fitting a')} AS counts,
+        (SELECT json_agg(json_build_object('agentId', best.id,
+                 'lastActivityMs', extract(epoch FROM best.last_activity_at) * 1000))
+         FROM (SELECT a.id, a.last_activity_at FROM fitting a
+               WHERE a.is_idle AND a.id <> ALL(string_to_array(t.tried, ',')::uuid[])
+               ORDER BY CASE t.target_prefer WHEN 'spread' THEN a.last_activity_at END NULLS FIRST,
+                        CASE t.target_prefer WHEN 'spread' THEN NULL ELSE a.last_activity_at END DESC NULLS LAST, a.id
+               LIMIT ${maxIdle}) best) AS idle) i)
   SELECT input.member, l.id, l.organization_id, l.target_group, l.target_prefer, l.auto_wake, l.waits_for_key,
-         l.waits_for_account, l.idle, l.counts,
+         l.waits_for_account, l.idle, l.fits, l.counts,
          CASE WHEN json_array_length(l.idle) > 1 THEN (
            SELECT count(*) FILTER (WHERE (-f.priority, f.queued_at, f.id) < (-l.priority, l.queued_at, l.id))::int
            FROM (SELECT f.priority, f.queued_at, f.id FROM job f
@@ -123,7 +128,7 @@ const lookAtAgents = buildRowStatements(
                  ORDER BY ${startOrderSql} LIMIT json_array_length(l.idle)) f)
          ELSE 0 END AS ahead
   FROM ${rows} LEFT JOIN (
-    SELECT looked.*, found.idle, found.counts FROM looked JOIN found ON found.organization_id = looked.organization_id
+    SELECT looked.*, found.idle, found.fits, found.counts FROM looked JOIN found ON found.organization_id = looked.organization_id
       AND found.target_group = looked.target_group AND found.target_prefer = looked.target_prefer
       AND found.tried = looked.tried) l ON l.member = input.member`,
 );

@@ -19,7 +19,7 @@ describe('placement of runs that name no agent', () => {
   });
 
   let made = 0;
-  const makeFitting = async (input: object = {}) => {
+  const makeFittingAgent = async (input: object = {}) => {
     made += 1;
     const { db } = fixture.harness;
     const { organizationId } = fixture;
@@ -33,32 +33,32 @@ describe('placement of runs that name no agent', () => {
     return (await makeAgent(db, agent as never)).id;
   };
   const target = { labels: ['front-desk'] };
-  const parts = () => ({
+  const getPlacementParts = () => ({
     database: fixture.harness.db,
     dispatch: fixture.dispatch,
     now: () => new Date(),
     wakeTimeoutMs: 60_000,
   });
-  const place = (jobId: string) => placeJob(parts(), jobId);
-  const placed = async (jobId: string) => {
-    await place(jobId);
+  const placeRun = (jobId: string) => placeJob(getPlacementParts(), jobId);
+  const placeRunAndReadAgent = async (jobId: string) => {
+    await placeRun(jobId);
     return (await findJob(fixture.harness.db, fixture.organizationId, jobId)).agentId;
   };
-  const end = (jobId: string, input: object = { to: 'completed' }) =>
+  const endRun = (jobId: string, input: object = { to: 'completed' }) =>
     fixture.harness.db.transaction('system', (tx) =>
       finishJob(tx, { organizationId: fixture.organizationId, jobId, source: 'watchdog', ...input } as never),
     );
 
   it('a run starts on an online and idle agent that has all labels of its target, and its timeline says why', async () => {
-    await makeFitting({ labels: ['north'] });
-    const agentId = await makeFitting();
+    await makeFittingAgent({ labels: ['north'] });
+    const agentId = await makeFittingAgent();
     const jobId = await fixture.launch({ target: { labels: ['north', 'front-desk'] } });
     expect(await findJob(fixture.harness.db, fixture.organizationId, jobId)).toMatchObject({
       agentId: null,
       targetLabels: ['north', 'front-desk'],
       targetPrefer: 'running',
     });
-    expect(await placed(jobId)).toBe(agentId);
+    expect(await placeRunAndReadAgent(jobId)).toBe(agentId);
     const why = 'it is the only agent with the required labels that is online and idle';
     expect(await findJob(fixture.harness.db, fixture.organizationId, jobId)).toMatchObject({ placementWhy: why });
     const entries = await fixture.query(
@@ -70,14 +70,14 @@ describe('placement of runs that name no agent', () => {
 
   it('the preference “running” selects the idle agent that was busy last, and “spread” the one idle the longest', async () => {
     const minutesAgo = (minutes: number) => ({ lastActivityAt: new Date(Date.now() - minutes * 60_000) });
-    const [longest] = [await makeFitting(minutesAgo(30)), await makeFitting(minutesAgo(20))];
-    const last = await makeFitting(minutesAgo(10));
-    expect(await placed(await fixture.launch({ target }))).toBe(last);
-    expect(await placed(await fixture.launch({ target: { ...target, prefer: 'spread' } }))).toBe(longest);
+    const [longest] = [await makeFittingAgent(minutesAgo(30)), await makeFittingAgent(minutesAgo(20))];
+    const last = await makeFittingAgent(minutesAgo(10));
+    expect(await placeRunAndReadAgent(await fixture.launch({ target }))).toBe(last);
+    expect(await placeRunAndReadAgent(await fixture.launch({ target: { ...target, prefer: 'spread' } }))).toBe(longest);
   });
 
   it('a launch requires exactly one of agentId and target', async () => {
-    await makeFitting();
+    await makeFittingAgent();
     await expect(fixture.launch({ target, agentId: fixture.agentId })).rejects.toMatchObject({
       code: 'invalid_payload',
     });
@@ -85,27 +85,27 @@ describe('placement of runs that name no agent', () => {
   });
 
   it('a launch with a target that no agent fits is refused with the labels that no agent has', async () => {
-    await makeFitting({ labels: ['front-desk'] });
-    await makeFitting({ labels: ['south'], status: 'stopped' });
-    const launch = (...labels: string[]) => fixture.launch({ target: { labels } });
-    await expect(launch('front-desk', 'x-ray')).rejects.toMatchObject({
+    await makeFittingAgent({ labels: ['front-desk'] });
+    await makeFittingAgent({ labels: ['south'], status: 'stopped' });
+    const launchWithLabels = (...labels: string[]) => fixture.launch({ target: { labels } });
+    await expect(launchWithLabels('front-desk', 'x-ray')).rejects.toMatchObject({
       code: 'no_agent_fits',
       options: { extra: { labels: ['x-ray'] } },
     });
-    await expect(launch('front-desk', 'south')).rejects.toMatchObject({
+    await expect(launchWithLabels('front-desk', 'south')).rejects.toMatchObject({
       code: 'no_agent_fits',
       options: { extra: { labels: [] } },
     });
-    await launch('south');
+    await launchWithLabels('south');
   });
 
   it('draining agents, exempt agents and agents of other organizations take no run that names no agent', async () => {
     const { id: organizationId } = await makeOrganization(fixture.harness.db);
-    await makeFitting({ organizationId });
-    const exempt = await makeFitting({ placement: false });
-    await makeFitting({ drain: 'finish', status: 'draining' });
+    await makeFittingAgent({ organizationId });
+    const exempt = await makeFittingAgent({ placement: false });
+    await makeFittingAgent({ drain: 'finish', status: 'draining' });
     const jobId = await fixture.launch({ target });
-    expect(await placed(jobId)).toBeNull();
+    expect(await placeRunAndReadAgent(jobId)).toBeNull();
     await fixture.dispatch.startNextJob(exempt);
     expect(await findJob(fixture.harness.db, fixture.organizationId, jobId)).toMatchObject({
       agentId: null,
@@ -115,15 +115,15 @@ describe('placement of runs that name no agent', () => {
   });
 
   it('an agent that comes free starts the first run by priority and age, whether the run names the agent or not', async () => {
-    const agentId = await makeFitting();
+    const agentId = await makeFittingAgent();
     const first = await fixture.dispatched({ agentId });
     const unplaced = await fixture.launch({ target });
     const named = await fixture.launch({ agentId });
     const urgent = await fixture.launch({ target, priority: 9 });
-    expect(await placed(unplaced)).toBeNull();
+    expect(await placeRunAndReadAgent(unplaced)).toBeNull();
     const started = [first];
     for (let run = 0; run < 3; run += 1) {
-      await end(started.at(-1)!);
+      await endRun(started.at(-1)!);
       const { jobId } = await fixture.dispatch.startNextJob(agentId);
       started.push(jobId!);
     }
@@ -131,23 +131,23 @@ describe('placement of runs that name no agent', () => {
   });
 
   it('the end of a run enqueues its agent for dispatch if a run that names no agent waits', async () => {
-    const agentId = await makeFitting();
+    const agentId = await makeFittingAgent();
     const first = await fixture.dispatched({ agentId });
     await fixture.launch({ target });
     await fixture.query('DELETE FROM outbox');
-    await end(first);
+    await endRun(first);
     expect(await fixture.query("SELECT payload FROM outbox WHERE name = 'dispatch-agent'")).toEqual([
       { payload: { agentId } },
     ]);
   });
 
   it('the retry of a run with a target is placed again, or stays on its agent if the launch requested that', async () => {
-    const agentId = await makeFitting();
+    const agentId = await makeFittingAgent();
     const failed = { to: 'failed', errorCode: 'script_failed' };
     for (const retrySameAgent of [false, true]) {
       const jobId = await fixture.launch({ target, maxRetries: 1, retrySameAgent });
-      expect(await placed(jobId)).toBe(agentId);
-      expect(await end(jobId, failed)).toMatchObject({ retried: true });
+      expect(await placeRunAndReadAgent(jobId)).toBe(agentId);
+      expect(await endRun(jobId, failed)).toMatchObject({ retried: true });
       const [retry] = await fixture.query('SELECT id, agent_id, target_labels FROM job WHERE retry_of = $1', [jobId]);
       expect(retry).toMatchObject({ agentId: retrySameAgent ? agentId : null, targetLabels: target.labels });
       await fixture.query('DELETE FROM job WHERE id = $1', [retry.id]);
@@ -155,9 +155,9 @@ describe('placement of runs that name no agent', () => {
   });
 
   it('a run that names no agent and is cancelled before its start costs nothing and is on the organization’s stream', async () => {
-    await makeFitting({ status: 'stopped' });
+    await makeFittingAgent({ status: 'stopped' });
     const jobId = await fixture.launch({ target });
-    await end(jobId, { to: 'cancelled' });
+    await endRun(jobId, { to: 'cancelled' });
     const events = await fixture.query("SELECT data FROM organization_event WHERE type = 'job' ORDER BY id");
     expect(events.slice(-2).map(({ data }) => [data.jobId, data.status])).toEqual([
       [jobId, 'queued'],
@@ -166,47 +166,47 @@ describe('placement of runs that name no agent', () => {
   });
 
   it('the waiting reason of a run that waits for a concurrency key is not copied to runs with the same labels', async () => {
-    const agentId = await makeFitting();
+    const agentId = await makeFittingAgent();
     const concurrencyKeys = [{ key: 'portal' }];
     const holder = await fixture.launch({ target, concurrencyKeys });
-    expect(await placed(holder)).toBe(agentId);
+    expect(await placeRunAndReadAgent(holder)).toBe(agentId);
     const [keyed, free] = [await fixture.launch({ target, concurrencyKeys }), await fixture.launch({ target })];
-    // As if the key had been taken after the sweep found the run.
-    await placeJob(parts(), keyed, { wholeGroup: true });
-    const reasonOf = async (id: string) =>
+    // The key was acquired by another run after the sweep had found this run.
+    await placeJob(getPlacementParts(), keyed, { wholeGroup: true });
+    const readReason = async (id: string) =>
       (await findJob(fixture.harness.db, fixture.organizationId, id)).waitingReason;
-    expect([await reasonOf(keyed), await reasonOf(free)]).toEqual(['concurrency_key', null]);
-    await placeJob(parts(), free, { wholeGroup: true });
-    expect([await reasonOf(keyed), await reasonOf(free)]).toEqual(['concurrency_key', 'no_agent_free']);
-    await end(holder);
+    expect([await readReason(keyed), await readReason(free)]).toEqual(['concurrency_key', null]);
+    await placeJob(getPlacementParts(), free, { wholeGroup: true });
+    expect([await readReason(keyed), await readReason(free)]).toEqual(['concurrency_key', 'no_agent_free']);
+    await endRun(holder);
   });
 
   it('one agent, the fastest to boot, is woken for each run that no booting agent will take', async () => {
     await fixture.query('UPDATE organization_settings SET vm_auto_wake_on_job = true');
-    const slow = await makeFitting({ status: 'stopped', provider: 'docker', bootMs: 90_000 });
-    const fast = await makeFitting({ status: 'stopped', provider: 'docker', bootMs: 20_000 });
-    const unmeasured = await makeFitting({ status: 'stopped', provider: 'docker' });
-    const woken = async () =>
+    const slow = await makeFittingAgent({ status: 'stopped', provider: 'docker', bootMs: 90_000 });
+    const fast = await makeFittingAgent({ status: 'stopped', provider: 'docker', bootMs: 20_000 });
+    const unmeasured = await makeFittingAgent({ status: 'stopped', provider: 'docker' });
+    const listWokenAgents = async () =>
       (await fixture.query('SELECT agent_id FROM agent_wake ORDER BY requested_at, id')).map(({ agentId }) => agentId);
     const first = await fixture.launch({ target });
-    await Promise.all([place(first), place(first), place(first)]);
-    expect(await woken()).toEqual([fast]);
-    await place(await fixture.launch({ target }));
-    expect(await woken()).toEqual([fast, slow]);
+    await Promise.all([placeRun(first), placeRun(first), placeRun(first)]);
+    expect(await listWokenAgents()).toEqual([fast]);
+    await placeRun(await fixture.launch({ target }));
+    expect(await listWokenAgents()).toEqual([fast, slow]);
     await fixture.query('UPDATE organization_settings SET max_concurrent_runs = 2');
     const third = await fixture.launch({ target });
-    await place(third);
-    expect(await woken()).toEqual([fast, slow]);
+    await placeRun(third);
+    expect(await listWokenAgents()).toEqual([fast, slow]);
     await fixture.query('UPDATE organization_settings SET max_concurrent_runs = NULL');
-    await place(third);
-    expect(await woken()).toEqual([fast, slow, unmeasured]);
+    await placeRun(third);
+    expect(await listWokenAgents()).toEqual([fast, slow, unmeasured]);
   });
 
   it('concurrent placements start as many runs as there are agents, each run once and on its own agent', async () => {
-    const agentIds = await Promise.all(Array.from({ length: 10 }, () => makeFitting()));
+    const agentIds = await Promise.all(Array.from({ length: 10 }, () => makeFittingAgent()));
     const jobIds = await Promise.all(Array.from({ length: 40 }, () => fixture.launch({ target })));
     await Promise.all([
-      ...jobIds.map(place),
+      ...jobIds.map(placeRun),
       ...[...agentIds, ...agentIds].map((agentId) => fixture.dispatch.startNextJob(agentId)),
     ]);
     const started = await fixture.query(

@@ -134,7 +134,7 @@ const workflowSql = `
   FROM workflow w JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision
   WHERE w.id = $1 AND w.organization_id = $2 AND w.archived_at IS NULL`;
 
-/** An agent that is named fits whatever its labels are, also if it takes no runs that require labels. */
+/** A named agent always fits, even without the labels and even if it takes no runs that require labels. */
 const isChosen = `(CASE WHEN $2::uuid IS NULL THEN ${agentHasLabelsSql('a', '$1', '$3::text[]')}
   ELSE a.id = $2 AND a.organization_id = $1 AND a.status <> 'terminated' END)`;
 

@@ -17,8 +17,8 @@ describe('a change that lets a job without an agent start enqueues it', () => {
   afterAll(() => fixture.closeFixture());
   beforeEach(() => fixture.deleteJobsAndAgents());
 
-  const caller = () => fixture.jobs.caller;
-  const started = async (...jobIds: string[]) => {
+  const getCaller = () => fixture.jobs.caller;
+  const listWhetherStarted = async (...jobIds: string[]) => {
     await fixture.handleMessages();
     return (await fixture.listAgentsOfJobs(jobIds)).map((agentId) => agentId !== null);
   };
@@ -32,22 +32,23 @@ describe('a change that lets a job without an agent start enqueues it', () => {
       await fixture.launchWithLabels(['any'], { concurrencyKeys, priority: 3 }),
       await fixture.launchWithLabels(['south'], { concurrencyKeys }),
     ];
-    expect(await started(first, north, south)).toEqual([true, false, false]);
-    await fixture.runInTransaction((tx) => updateAgent(tx, caller(), holder, { placement: false }));
+    expect(await listWhetherStarted(first, north, south)).toEqual([true, false, false]);
+    await fixture.runInTransaction((tx) => updateAgent(tx, getCaller(), holder, { placement: false }));
     await fixture.endJob(first);
-    // The run that is first by priority fits no agent that takes it, so it must not keep the key from the other.
-    expect(await started(north, south)).toEqual([false, true]);
+    // The only agent that fits the first run takes no more runs by labels. So this run must not keep the key from the
+    // second one.
+    expect(await listWhetherStarted(north, south)).toEqual([false, true]);
   });
 
   it('the cancellation of a waiting run starts the run that waits behind it', async () => {
     await fixture.makeAgent({ status: 'stopped' });
     const first = await fixture.launchWithLabels(['any'], { concurrencyKeys });
     const next = await fixture.launchWithLabels(['any'], { concurrencyKeys });
-    expect(await started(first, next)).toEqual([false, false]);
+    expect(await listWhetherStarted(first, next)).toEqual([false, false]);
     await fixture.makeAgent();
     const { organizationId } = fixture.jobs;
     await fixture.runInTransaction((tx) => cancelWaitingJobs(tx, { organizationId, ids: [first], source: 'api' }));
-    expect(await started(next)).toEqual([true]);
+    expect(await listWhetherStarted(next)).toEqual([true]);
   });
 
   it('the end of a run that had an account starts a run that waits for the account', async () => {
@@ -55,11 +56,11 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     const accounts = [{ pool: 'portal', as: 'PORTAL' }];
     for (const labels of [['any'], ['south']]) await fixture.makeAgent({ labels });
     const first = await fixture.launchWithLabels(['any'], { accounts });
-    expect(await started(first)).toEqual([true]);
+    expect(await listWhetherStarted(first)).toEqual([true]);
     const second = await fixture.launchWithLabels(['south'], { accounts });
-    expect(await started(second)).toEqual([false]);
+    expect(await listWhetherStarted(second)).toEqual([false]);
     await fixture.endJob(first);
-    expect(await started(second)).toEqual([true]);
+    expect(await listWhetherStarted(second)).toEqual([true]);
   });
 
   it('a run that waits for an account starts when an account is created, enabled or put back', async () => {
@@ -67,26 +68,26 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     for (let at = 0; at < 3; at += 1) await fixture.makeAgent();
     const jobIds = [];
     for (let at = 0; at < 3; at += 1) jobIds.push(await fixture.launchWithLabels(['any'], { accounts }));
-    expect(await started(...jobIds)).toEqual([false, false, false]);
+    expect(await listWhetherStarted(...jobIds)).toEqual([false, false, false]);
     await fixture.putAccount('one');
-    expect(await started(...jobIds)).toEqual([true, false, false]);
+    expect(await listWhetherStarted(...jobIds)).toEqual([true, false, false]);
     await fixture.putAccount('two', { enabled: false });
-    expect(await started(...jobIds)).toEqual([true, false, false]);
-    await fixture.runInTransaction((tx) => updateAccount(tx, caller(), 'two', { enabled: true }));
-    expect(await started(...jobIds)).toEqual([true, true, false]);
+    expect(await listWhetherStarted(...jobIds)).toEqual([true, false, false]);
+    await fixture.runInTransaction((tx) => updateAccount(tx, getCaller(), 'two', { enabled: true }));
+    expect(await listWhetherStarted(...jobIds)).toEqual([true, true, false]);
     const { organizationId, harness } = fixture.jobs;
     const [jobId, pool] = [jobIds[0]!, 'portal'];
     await setAsideAccountOfRun(harness.db, { organizationId, agentId: null }, { jobId, pool, reason: 'locked' });
     await fixture.endJob(jobId);
-    expect(await started(jobIds[2]!)).toEqual([false]);
-    await fixture.runInTransaction((tx) => updateAccount(tx, caller(), 'one', { enabled: true }));
-    expect(await started(jobIds[2]!)).toEqual([true]);
+    expect(await listWhetherStarted(jobIds[2]!)).toEqual([false]);
+    await fixture.runInTransaction((tx) => updateAccount(tx, getCaller(), 'one', { enabled: true }));
+    expect(await listWhetherStarted(jobIds[2]!)).toEqual([true]);
   });
 
   it('runs that wait for a concurrency key start when its limit is raised or removed or its pause ends', async () => {
     const key = 'portal';
     const setLimit = (limit: number) =>
-      fixture.runInTransaction((tx) => setConcurrencyLimit(tx, caller(), { key, limit }));
+      fixture.runInTransaction((tx) => setConcurrencyLimit(tx, getCaller(), { key, limit }));
     const wide = [{ key, limit: 10 }];
     await setLimit(0);
     const jobIds: string[] = [];
@@ -94,14 +95,14 @@ describe('a change that lets a job without an agent start enqueues it', () => {
       await fixture.makeAgent();
       jobIds.push(await fixture.launchWithLabels(['any'], { concurrencyKeys: wide }));
     }
-    const count = async () => (await started(...jobIds)).filter(Boolean).length;
-    expect(await count()).toBe(0);
+    const countStarted = async () => (await listWhetherStarted(...jobIds)).filter(Boolean).length;
+    expect(await countStarted()).toBe(0);
     await setLimit(1);
-    expect(await count()).toBe(1);
+    expect(await countStarted()).toBe(1);
     await setLimit(3);
-    expect(await count()).toBe(3);
-    await fixture.runInTransaction((tx) => deleteConcurrencyLimit(tx, caller(), key));
-    expect(await count()).toBe(6);
+    expect(await countStarted()).toBe(3);
+    await fixture.runInTransaction((tx) => deleteConcurrencyLimit(tx, getCaller(), key));
+    expect(await countStarted()).toBe(6);
   });
 
   it('a waiting run starts when an agent accepts placed runs again, gets the run’s label, or is undrained', async () => {
@@ -110,16 +111,16 @@ describe('a change that lets a job without an agent start enqueues it', () => {
       await fixture.makeAgent({ labels: ['south'] }),
       await fixture.makeAgent(),
     ];
-    await fixture.runInTransaction((tx) => drainAgent(tx, caller(), agents[2]!, { mode: 'finish' }));
+    await fixture.runInTransaction((tx) => drainAgent(tx, getCaller(), agents[2]!, { mode: 'finish' }));
     const jobIds = [];
     for (let at = 0; at < 3; at += 1) jobIds.push(await fixture.launchWithLabels());
-    expect(await started(...jobIds)).toEqual([false, false, false]);
-    await fixture.runInTransaction((tx) => updateAgent(tx, caller(), agents[0]!, { placement: true }));
-    expect(await started(...jobIds)).toEqual([true, false, false]);
-    await fixture.runInTransaction((tx) => updateAgent(tx, caller(), agents[1]!, { labels: ['south', 'any'] }));
-    expect(await started(...jobIds)).toEqual([true, true, false]);
-    await fixture.runInTransaction((tx) => undrainAgent(tx, caller(), agents[2]!));
-    expect(await started(...jobIds)).toEqual([true, true, true]);
+    expect(await listWhetherStarted(...jobIds)).toEqual([false, false, false]);
+    await fixture.runInTransaction((tx) => updateAgent(tx, getCaller(), agents[0]!, { placement: true }));
+    expect(await listWhetherStarted(...jobIds)).toEqual([true, false, false]);
+    await fixture.runInTransaction((tx) => updateAgent(tx, getCaller(), agents[1]!, { labels: ['south', 'any'] }));
+    expect(await listWhetherStarted(...jobIds)).toEqual([true, true, false]);
+    await fixture.runInTransaction((tx) => undrainAgent(tx, getCaller(), agents[2]!));
+    expect(await listWhetherStarted(...jobIds)).toEqual([true, true, true]);
   });
 
   it('a run that waits for the limit of concurrent runs starts when any run of the organization ends, on any agent', async () => {
@@ -128,26 +129,26 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     const jobIds: string[] = [];
     for (const labels of [['any'], ['south'], ['west']]) {
       jobIds.push(await fixture.launchWithLabels(labels));
-      expect(await started(jobIds[0]!)).toEqual([true]);
+      expect(await listWhetherStarted(jobIds[0]!)).toEqual([true]);
     }
-    expect(await started(...jobIds)).toEqual([true, false, false]);
+    expect(await listWhetherStarted(...jobIds)).toEqual([true, false, false]);
     await fixture.endJob(jobIds[0]!);
-    expect(await started(...jobIds)).toEqual([true, true, false]);
+    expect(await listWhetherStarted(...jobIds)).toEqual([true, true, false]);
     await fixture.jobs.query('UPDATE organization_settings SET max_concurrent_runs = 2');
     await fixture.runInTransaction((tx) => enqueueWaitingAgents(tx, fixture.jobs.organizationId));
-    expect(await started(...jobIds)).toEqual([true, true, true]);
+    expect(await listWhetherStarted(...jobIds)).toEqual([true, true, true]);
   });
 
   it('a run that waits behind another one starts when that one fails to start', async () => {
     await fixture.makeAgent({ status: 'stopped' });
     const broken = await fixture.launchWithLabels(['any'], { vaultKeys: ['PASSWORD'] });
     const next = await fixture.launchWithLabels();
-    expect(await started(broken, next)).toEqual([false, false]);
+    expect(await listWhetherStarted(broken, next)).toEqual([false, false]);
     await fixture.jobs.query(`UPDATE job SET vault_keys = '{GONE}' WHERE id = $1`, [broken]);
     await fixture.jobs.query(`UPDATE agent SET status = 'online'`);
     const [{ id }] = (await fixture.jobs.query('SELECT id FROM agent')) as [{ id: string }];
     await fixture.jobs.dispatch.startNextJob(id);
-    expect(await started(next)).toEqual([true]);
+    expect(await listWhetherStarted(next)).toEqual([true]);
     expect(await fixture.jobs.query('SELECT error_code FROM job WHERE id = $1', [broken])).toEqual([
       { errorCode: 'secret_missing' },
     ]);
@@ -159,7 +160,7 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     await fixture.makeAgent({ labels: ['south'] });
     const input = { workflowId: fixture.jobs.workflowId, target: { labels: ['any'] } };
     const rows = Array.from({ length: runs }, (_, row) => ({ row, cells: new Map(), errors: [] }));
-    await fixture.runInTransaction((tx) => launchBatch(tx, caller(), { input, rows, now: new Date() }));
+    await fixture.runInTransaction((tx) => launchBatch(tx, getCaller(), { input, rows, now: new Date() }));
     const messages = await fixture.jobs.query("SELECT name FROM outbox WHERE queue = 'dispatch'");
     expect(messages).toEqual([{ name: 'place-jobs' }]);
     const names = await fixture.handleMessages();

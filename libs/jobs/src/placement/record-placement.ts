@@ -3,12 +3,6 @@ import type { TimelineEntry } from '@muster/timeline';
 import type { HeadJob } from '../dispatch/lock-agent-and-next-job';
 import { buildJobEntry } from '../launch/insert-job';
 
-/** The job for which the dispatcher chose an agent, and why it chose this one. */
-export interface ChosenFor {
-  jobId: string;
-  why: string;
-}
-
 /**
  * Returns the timeline entries of a start. The timeline of the agent that gets a job without an agent also contains
  * when the job was queued, because no timeline had that entry before, and the decision.

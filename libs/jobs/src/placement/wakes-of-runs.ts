@@ -33,8 +33,9 @@ export function lockWakesOfOrganization(tx: Transaction, organizationId: string)
 }
 
 /**
- * Decides which agents must be woken for runs to come: one for each run that no agent takes that is online and idle or
- * boots already, as for the jobs that wait. An agent whose earlier wakes failed is left out for some time.
+ * Decides which agents must be woken for runs to come: one for each run that no agent can take that is already online
+ * and idle, or booting. Waiting jobs are decided in the same way. An agent whose earlier wakes failed is left out for
+ * some time.
  */
 export async function decideWakesForRuns(
   tx: Transaction,

@@ -51,13 +51,14 @@ describe('a run that waits for a person', () => {
            last_activity_at = muster_now() - interval '9 hours', last_seen = muster_now() WHERE id = $1`,
         [agentId],
       );
-      await stopIdleAgents(harness.db, { now: new Date() });
+      const { looked } = await stopIdleAgents(harness.db, { now: new Date() });
       const [agent] = await fixture.query('SELECT status FROM agent WHERE id = $1', [agentId]);
-      return agent.status;
+      return [agent.status, looked];
     };
-    expect(await stopIdle()).toBe('online');
+    // The sweep leaves machines with work out, so that many of them do not fill its pages.
+    expect(await stopIdle()).toEqual(['online', 0]);
     const end = { organizationId, jobId, to: 'completed', source: 'worker', error: null } as const;
     await harness.db.transaction({ organizationId }, (tx) => finishJob(tx, end));
-    expect(await stopIdle()).toBe('stopping');
+    expect(await stopIdle()).toEqual(['stopping', 1]);
   });
 });

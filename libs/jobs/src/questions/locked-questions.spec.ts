@@ -31,8 +31,8 @@ describe('questions and messages that wait for a row', () => {
   });
 
   const keyRing = () => fixture.harness.app.nest.get(KeyRing, { strict: false });
-  const parts = () => ({ database: fixture.harness.db, keyRing: keyRing() });
-  const ask = async (questionKey: string, more: Partial<AskQuestionBody> = {}) => {
+  const getQuestionParts = () => ({ database: fixture.harness.db, keyRing: keyRing() });
+  const askQuestionOfRun = async (questionKey: string, more: Partial<AskQuestionBody> = {}) => {
     const [{ agentId }] = await fixture.query('SELECT agent_id FROM job WHERE id = $1', [jobId]);
     const reporter = { organizationId: fixture.organizationId, agentId };
     const body = { questionKey, question: 'The code?', kind: 'code', timeoutSeconds: 600, ...more };
@@ -53,13 +53,13 @@ describe('questions and messages that wait for a row', () => {
   };
   const inboundName = async () =>
     (await fixture.query('SELECT name FROM inbound_code WHERE id = $1', [inboundId]))[0].name as string;
-  const receive = (text: string) => {
+  const receiveMessage = (text: string) => {
     const now = new Date();
     const bytes = Buffer.from(JSON.stringify({ from: '+15550100', text }));
     const signature = signText([secret], bytes.toString(), now);
-    const header = (key: string) => (key === 'x-service-signature' ? signature : undefined);
-    const posted = { url: 'https://muster.example/', contentType: 'application/json', bytes, header };
-    return receiveInboundMessage(parts(), { inboundId, posted, now });
+    const getHeader = (key: string) => (key === 'x-service-signature' ? signature : undefined);
+    const posted = { url: 'https://muster.example/', contentType: 'application/json', bytes, header: getHeader };
+    return receiveInboundMessage(getQuestionParts(), { inboundId, posted, now });
   };
 
   it('a question is rejected if its run is cancelled while the question waits for the run’s row', async () => {
@@ -67,7 +67,7 @@ describe('questions and messages that wait for a row', () => {
     const question = runBehindLock(
       fixture.harness.db,
       (tx) => tx.query('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId]),
-      () => [ask('one')],
+      () => [askQuestionOfRun('one')],
       (tx) => finishJob(tx, { organizationId, jobId, to: 'cancelled', source: 'watchdog', error: null }),
     );
     await expect(question).rejects.toMatchObject({ code: 'conflict' });
@@ -76,12 +76,12 @@ describe('questions and messages that wait for a row', () => {
 
   it('two messages that arrive at one inbound address at the same time answer two different questions', async () => {
     const inbound = await inboundName();
-    await ask('one', { inbound });
-    await ask('two', { inbound });
+    await askQuestionOfRun('one', { inbound });
+    await askQuestionOfRun('two', { inbound });
     await runBehindLock(
       fixture.harness.db,
       (tx) => tx.query('SELECT FROM inbound_code WHERE id = $1 FOR UPDATE', [inboundId]),
-      () => [receive('code 111111'), receive('code 222222')],
+      () => [receiveMessage('code 111111'), receiveMessage('code 222222')],
     );
     const questions = await fixture.query('SELECT status FROM question WHERE job_id = $1', [jobId]);
     expect(questions).toEqual([{ status: 'answered' }, { status: 'answered' }]);
@@ -91,10 +91,10 @@ describe('questions and messages that wait for a row', () => {
     const { organizationId, harness, caller } = fixture;
     const {
       question: { questionId: id },
-    } = await ask('one', { kind: 'text' });
+    } = await askQuestionOfRun('one', { kind: 'text' });
     // The question of an autopilot session has no run, so only its own row is locked.
     await makeQuestionOfSession(id);
-    const answer = (value: string) =>
+    const answerOpenQuestion = (value: string) =>
       harness.db
         .transaction({ organizationId }, (tx) =>
           answerQuestion(tx, keyRing(), toAnswerer(caller), { id, answer: value }),
@@ -106,7 +106,7 @@ describe('questions and messages that wait for a row', () => {
     const results = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM question WHERE id = $1 FOR UPDATE', [id]),
-      () => [answer('first'), answer('second')],
+      () => [answerOpenQuestion('first'), answerOpenQuestion('second')],
     );
     expect(results.sort()).toEqual(['already_answered', 'answered']);
   });
@@ -115,7 +115,7 @@ describe('questions and messages that wait for a row', () => {
     'a question of an autopilot session that is %s enqueues a message for the session in the same transaction',
     async (status) => {
       const { organizationId, harness, caller } = fixture;
-      const { question } = await ask('one', { kind: 'text' });
+      const { question } = await askQuestionOfRun('one', { kind: 'text' });
       const { questionId: id } = question;
       const sessionId = await makeQuestionOfSession(id);
       if (status === 'expired')

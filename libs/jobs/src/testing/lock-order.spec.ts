@@ -27,24 +27,24 @@ describe('changes of the jobs of one agent', () => {
   });
   afterAll(() => fixture.close());
 
-  const run = <T>(work: (tx: Transaction) => Promise<T>) =>
+  const runInTransaction = <T>(work: (tx: Transaction) => Promise<T>) =>
     fixture.harness.db.transaction({ organizationId: fixture.organizationId }, work);
-  const openJobs = () =>
+  const listOpenJobs = () =>
     fixture.query<{ id: string }>(
       `SELECT id FROM job WHERE agent_id = $1 AND status IN ('queued', 'running') ORDER BY command_id NULLS LAST, id`,
       [agentId],
     );
   /** Returns the job that the agent runs, else its next job. */
-  const firstJob = async () => (await openJobs())[0]?.id ?? fixture.launch({ agentId });
-  const lastJob = async () => (await openJobs()).at(-1)?.id ?? fixture.launch({ agentId });
-  const powered = () => fixture.query(`UPDATE agent SET status = 'online', drain = NULL WHERE id = $1`, [agentId]);
-  const report = async (status: 'completed' | 'failed') => {
+  const findOrLaunchFirstJob = async () => (await listOpenJobs())[0]?.id ?? fixture.launch({ agentId });
+  const findOrLaunchLastJob = async () => (await listOpenJobs()).at(-1)?.id ?? fixture.launch({ agentId });
+  const turnAgentOn = () => fixture.query(`UPDATE agent SET status = 'online', drain = NULL WHERE id = $1`, [agentId]);
+  const reportEnd = async (status: 'completed' | 'failed') => {
     const { organizationId } = fixture;
     const error = status === 'failed' ? { error: 'the portal refused' } : {};
     await applyJobReport(
       fixture.harness.db,
       { organizationId, agentId },
-      { jobId: await firstJob(), status, ...error },
+      { jobId: await findOrLaunchFirstJob(), status, ...error },
     );
   };
 
@@ -52,30 +52,35 @@ describe('changes of the jobs of one agent', () => {
     launch: () => fixture.launch({ agentId, maxRetries: 3 }),
     dispatch: () => fixture.dispatch.startNextJob(agentId),
     'cancel of the next job': async () => {
-      const id = await firstJob();
-      return run((tx) => cancelJob(tx, fixture.caller, id, { now: new Date() }));
+      const id = await findOrLaunchFirstJob();
+      return runInTransaction((tx) => cancelJob(tx, fixture.caller, id, { now: new Date() }));
     },
     'cancel of the last job': async () => {
-      const id = await lastJob();
-      return run((tx) => cancelJob(tx, fixture.caller, id, { now: new Date() }));
+      const id = await findOrLaunchLastJob();
+      return runInTransaction((tx) => cancelJob(tx, fixture.caller, id, { now: new Date() }));
     },
     deletion: async () => {
-      const id = await firstJob();
-      return run((tx) => deleteJob(tx, fixture.caller, id, { now: new Date(), forget: () => Promise.resolve() }));
+      const id = await findOrLaunchFirstJob();
+      return runInTransaction((tx) =>
+        deleteJob(tx, fixture.caller, id, { now: new Date(), forget: () => Promise.resolve() }),
+      );
     },
-    completion: () => report('completed'),
-    'failure with a retry': () => report('failed'),
-    reboot: () => run((tx) => rebootAgentAndRuns(tx, fixture.caller, agentId)).finally(powered),
-    'forced stop': () => run((tx) => stopAgentAndRuns(tx, fixture.caller, agentId, { force: true })).finally(powered),
+    completion: () => reportEnd('completed'),
+    'failure with a retry': () => reportEnd('failed'),
+    reboot: () => runInTransaction((tx) => rebootAgentAndRuns(tx, fixture.caller, agentId)).finally(turnAgentOn),
+    'forced stop': () =>
+      runInTransaction((tx) => stopAgentAndRuns(tx, fixture.caller, agentId, { force: true })).finally(turnAgentOn),
     'forced drain': () =>
-      run((tx) =>
+      runInTransaction((tx) =>
         drainAgentAndRuns(tx, fixture.caller, agentId, { mode: 'now', force: true, now: new Date() }),
-      ).finally(powered),
+      ).finally(turnAgentOn),
     'forced termination': () =>
-      run((tx) => terminateAgentAndRuns(tx, fixture.caller, agentId, { force: true })).finally(powered),
+      runInTransaction((tx) => terminateAgentAndRuns(tx, fixture.caller, agentId, { force: true })).finally(
+        turnAgentOn,
+      ),
     'confirmed stop': async () => {
       await fixture.query(`UPDATE agent SET status = 'stopped' WHERE id = $1`, [agentId]);
-      await cancelJobsOfStoppedAgent(fixture.harness.db, agentId).finally(powered);
+      await cancelJobsOfStoppedAgent(fixture.harness.db, agentId).finally(turnAgentOn);
     },
   };
   const names = Object.keys(changes);

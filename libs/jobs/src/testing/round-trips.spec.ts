@@ -43,26 +43,29 @@ describe('the database calls of a run', () => {
     const { harness, organizationId, agentId, dispatch } = fixture;
     const reporter = { organizationId, agentId };
     let jobId = '';
-    const report = (status: 'running' | 'completed') => applyJobReport(harness.db, reporter, { jobId, status });
-    const step = () => applyStepStatus(harness.db, reporter, { jobId, stepOrder: 1, status: 'running' });
-    const line = () => ({ jobId, seq: 1, level: 'info' as const, message: 'm', timestamp: 1 });
-    const run = async () => ({
+    const reportStatus = (status: 'running' | 'completed') => applyJobReport(harness.db, reporter, { jobId, status });
+    const reportStep = () => applyStepStatus(harness.db, reporter, { jobId, stepOrder: 1, status: 'running' });
+    const buildLogLine = () => ({ jobId, seq: 1, level: 'info' as const, message: 'm', timestamp: 1 });
+    const countRoundTripsOfRun = async () => ({
       launch: await countRoundTrips(async () => {
         jobId = await fixture.launch();
       }),
       dispatch: await countRoundTrips(() => dispatch.startNextJob(agentId)),
-      begin: await countRoundTrips(() => report('running')),
-      heartbeat: await countRoundTrips(() => report('running')),
-      step: await countRoundTrips(step),
-      log: await countRoundTrips(() => appendJobLogs(harness.db, reporter, [line()])),
-      end: await countRoundTrips(() => report('completed')),
+      begin: await countRoundTrips(() => reportStatus('running')),
+      heartbeat: await countRoundTrips(() => reportStatus('running')),
+      step: await countRoundTrips(reportStep),
+      log: await countRoundTrips(() => appendJobLogs(harness.db, reporter, [buildLogLine()])),
+      end: await countRoundTrips(() => reportStatus('completed')),
     });
-    await run();
+    await countRoundTripsOfRun();
     // Other work of the process, such as a notification that arrives late, only adds to a count. So the smallest of
     // three counts is compared.
-    const runs = [await run(), await run(), await run()];
-    const least = (phase: keyof (typeof runs)[0]) => runs.map((each) => each[phase]).sort(compareLeadingCounts)[0];
-    expect(Object.fromEntries(Object.keys(runs[0]!).map((phase) => [phase, least(phase as 'begin')]))).toEqual({
+    const runs = [await countRoundTripsOfRun(), await countRoundTripsOfRun(), await countRoundTripsOfRun()];
+    const findLeastCounts = (phase: keyof (typeof runs)[0]) =>
+      runs.map((each) => each[phase]).sort(compareLeadingCounts)[0];
+    expect(
+      Object.fromEntries(Object.keys(runs[0]!).map((phase) => [phase, findLeastCounts(phase as 'begin')])),
+    ).toEqual({
       launch: '8 statements, 2 round trips',
       dispatch: '12 statements, 3 round trips',
       begin: '2 statements, 1 round trips',

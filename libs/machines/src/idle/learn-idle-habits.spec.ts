@@ -76,7 +76,7 @@ describe('learning of a machine’s idle times', () => {
       [id, agentRef.organizationId, agentRef.agentId, workflowId, status, queuedAt, finishedAt, scheduleId],
     );
   }
-  const idleTimes = async () =>
+  const readIdleTimes = async () =>
     (
       await query(
         `SELECT round(extract(epoch FROM COALESCE(ended_at, now()) - began_at) / 60)::int AS minutes,
@@ -96,11 +96,11 @@ describe('learning of a machine’s idle times', () => {
       [15, false, false, null, false, false],
       [30, true, false, 0, true, false],
     ];
-    expect(await idleTimes()).toEqual(learned);
+    expect(await readIdleTimes()).toEqual(learned);
     expect(await learnIdleHabits(db)).toEqual({ looked: 0, learned: 0 });
     await insertPastRun(20, 10);
     expect(await learnIdleHabits(db)).toEqual({ looked: 1, learned: 1 });
-    expect(await idleTimes()).toEqual([
+    expect(await readIdleTimes()).toEqual([
       ...learned.slice(0, 2),
       [10, false, false, 10, false, false],
       [10, true, false, 0, true, false],
@@ -120,10 +120,10 @@ describe('learning of a machine’s idle times', () => {
   it('an idle time stays open until the next run, in any number of rounds', async () => {
     await insertPastRun(100, 90);
     for (let look = 0; look < 3; look += 1) await learnIdleHabits(db);
-    expect(await idleTimes()).toEqual([[90, true, false, 0, true, false]]);
+    expect(await readIdleTimes()).toEqual([[90, true, false, 0, true, false]]);
     await insertPastRun(5, 4);
     for (let look = 0; look < 3; look += 1) await learnIdleHabits(db);
-    expect(await idleTimes()).toEqual([
+    expect(await readIdleTimes()).toEqual([
       [85, false, false, 85, false, false],
       [4, true, false, 0, true, false],
     ]);
@@ -133,13 +133,13 @@ describe('learning of a machine’s idle times', () => {
     await insertPastRun(100, 90);
     await insertPastRun(20, null);
     await learnIdleHabits(db);
-    expect(await idleTimes()).toEqual([[70, false, false, null, false, false]]);
+    expect(await readIdleTimes()).toEqual([[70, false, false, null, false, false]]);
     expect((await learnIdleHabits(db)).learned).toBe(0);
     await query(`UPDATE job SET status = 'completed', finished_at = now() WHERE status = 'running' AND agent_id = $1`, [
       agentRef.agentId,
     ]);
     await learnIdleHabits(db);
-    expect((await idleTimes()).length).toBe(2);
+    expect((await readIdleTimes()).length).toBe(2);
   });
 
   it('an idle time records how long the machine was on, and what the adaptive policy would have saved', async () => {
@@ -153,17 +153,17 @@ describe('learning of a machine’s idle times', () => {
     );
     expect(await stopIdleAgents(db)).toMatchObject({ stopping: 1 });
     await harness.app.nest.get(MachineControl).executeOrder(agentRef.agentId);
-    expect(await idleTimes()).toEqual([[20, true, false, 20, false, false]]);
+    expect(await readIdleTimes()).toEqual([[20, true, false, 20, false, false]]);
     await db.transaction('system', (tx) =>
       requestWake(tx, { ...agentRef, source: 'schedule', reason: 'prewake', timeoutMs: 60_000 }),
     );
-    expect((await idleTimes())[0]).toEqual([20, true, false, 20, true, false]);
+    expect((await readIdleTimes())[0]).toEqual([20, true, false, 20, true, false]);
     await query(`UPDATE agent_idle SET on_since = now() - interval '5 minutes' WHERE agent_id = $1`, [
       agentRef.agentId,
     ]);
     await insertPastRun(2, 1, newId());
     await learnIdleHabits(db);
-    expect((await idleTimes())[0]).toEqual([18, false, true, 18, false, false]);
+    expect((await readIdleTimes())[0]).toEqual([18, false, true, 18, false, false]);
     // Five minutes: without idle times to learn from, the adaptive policy would have left the machine on for this long.
     // The row shows that the machine was on for the whole idle time.
     const [saved] = await query(
@@ -180,7 +180,7 @@ describe('learning of a machine’s idle times', () => {
   });
 
   it('an idle time has no saving if a person used the machine or the machine could not be stopped', async () => {
-    const saved = async () =>
+    const readSavings = async () =>
       query(
         `SELECT policy, saved_ms, round(on_ms / 60000.0)::int AS on FROM agent_idle
          WHERE agent_id = $1 AND ended_at IS NOT NULL ORDER BY began_at`,
@@ -199,7 +199,7 @@ describe('learning of a machine’s idle times', () => {
     await harness.app.nest.get(MachineControl).executeOrder(agentRef.agentId);
     await insertPastRun(2, 1);
     await learnIdleHabits(db);
-    expect(await saved()).toEqual([{ policy: 'fixed', savedMs: null, on: 31 }]);
+    expect(await readSavings()).toEqual([{ policy: 'fixed', savedMs: null, on: 31 }]);
     // The machine was on for nearly an hour, twice the limit.
     await query(
       `UPDATE agent_idle SET began_at = $2, on_since = $2, on_ms = 0 WHERE agent_id = $1 AND ended_at IS NULL`,
@@ -207,7 +207,7 @@ describe('learning of a machine’s idle times', () => {
     );
     await insertPastRun(0.5, 0.2);
     await learnIdleHabits(db);
-    expect((await saved()).toSorted((one, other) => other.on - one.on)[0]).toEqual({
+    expect((await readSavings()).toSorted((one, other) => other.on - one.on)[0]).toEqual({
       policy: 'fixed',
       savedMs: null,
       on: 59,
@@ -220,7 +220,7 @@ describe('learning of a machine’s idle times', () => {
     // Ten minutes later runs start, with no idle time between them.
     for (let at = 780; at > 5; at -= 1) await insertPastRun(at, at - 1);
     await learnIdleHabits(db);
-    expect((await idleTimes())[0]).toEqual([10, false, false, 10, false, false]);
+    expect((await readIdleTimes())[0]).toEqual([10, false, false, 10, false, false]);
     const [{ idleMs }] = await query(
       `SELECT sum(extract(epoch FROM COALESCE(ended_at, now()) - began_at) * 1000)::float8 AS idle_ms
        FROM agent_idle WHERE agent_id = $1`,
@@ -234,17 +234,17 @@ describe('learning of a machine’s idle times', () => {
     await insertPastRun(100, 90);
     await insertPastRun(60, 55);
     await learnIdleHabits(db);
-    const age = (days: number) =>
+    const makeIdleTimesOlder = (days: number) =>
       query(
         `UPDATE agent_idle SET began_at = began_at - $2 * interval '1 day', ended_at = ended_at - $2 * interval '1 day'
          WHERE agent_id = $1 AND ended_at IS NOT NULL`,
         [agentRef.agentId, days],
       );
-    await age(34);
+    await makeIdleTimesOlder(34);
     expect(await purgeIdleTimes(db, new Round('test'))).toEqual({ idleTimes: 0 });
-    await age(2);
+    await makeIdleTimesOlder(2);
     expect(await purgeIdleTimes(db, new Round('test'))).toEqual({ idleTimes: 1 });
-    expect(await idleTimes()).toHaveLength(1);
+    expect(await readIdleTimes()).toHaveLength(1);
   });
 
   it('the adaptive policy stops a machine with rare runs at once, but not while a job is queued', async () => {
@@ -254,12 +254,12 @@ describe('learning of a machine’s idle times', () => {
     for (let hours = 20; hours > 0; hours -= 2) await insertPastRun(hours * 60 + 1, hours * 60);
     await insertPastRun(2, 1);
     await learnIdleHabits(db);
-    const idle = (minutes: number) =>
+    const makeAgentIdleFor = (minutes: number) =>
       query(`UPDATE agent SET last_activity = 'a run ended', last_activity_at = $2, status_since = $2 WHERE id = $1`, [
         agentRef.agentId,
         minutesAgo(minutes),
       ]);
-    await idle(0.05);
+    await makeAgentIdleFor(0.05);
     const agent = await findAgent(db, agentRef.organizationId, agentRef.agentId);
     expect(agent.gaps).toHaveLength(10);
     const { why } = explainAgent(agent, null, minutesAgo(0.1));
@@ -285,14 +285,14 @@ describe('learning of a machine’s idle times', () => {
     );
     for (let at = 20; at > 0; at -= 1) await insertPastRun(at * 3 + 1, at * 3);
     await learnIdleHabits(db);
-    const set = (minutes: number) =>
+    const makeAgentIdleFor = (minutes: number) =>
       query(`UPDATE agent SET last_activity = 'a run ended', last_activity_at = $2, status_since = $2 WHERE id = $1`, [
         agentRef.agentId,
         minutesAgo(minutes),
       ]);
-    await set(1.5);
+    await makeAgentIdleFor(1.5);
     expect(await stopIdleAgents(db)).toMatchObject({ looked: 1, stopping: 0 });
-    await set(3.1);
+    await makeAgentIdleFor(3.1);
     expect(await stopIdleAgents(db)).toMatchObject({ looked: 1, stopping: 1 });
   });
 });

@@ -48,7 +48,7 @@ describe('the idle monitor', () => {
   });
 
   const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
-  const sweep = () => stopIdleAgents(db, { now: new Date() });
+  const stopIdleAgentsNow = () => stopIdleAgents(db, { now: new Date() });
   async function makeIdleAgent(input: Record<string, unknown> = {}): Promise<string> {
     agentCount += 1;
     const status: AgentStatus = 'online';
@@ -64,10 +64,10 @@ describe('the idle monitor', () => {
     });
     return agent.id;
   }
-  const rowOf = async (id: string) =>
+  const readAgentRow = async (id: string) =>
     (await db.query<Record<string, any>>('system', 'SELECT * FROM agent WHERE id = $1', [id]))[0]!;
-  const statusOf = async (id: string) => (await rowOf(id))['status'] as string;
-  const eventsOf = async (id: string) =>
+  const readStatus = async (id: string) => (await readAgentRow(id))['status'] as string;
+  const readEvents = async (id: string) =>
     (
       await db.query<{ event: string; source: string; previous: string; current: string }>(
         'system',
@@ -77,37 +77,37 @@ describe('the idle monitor', () => {
         [id],
       )
     ).map(({ event, source, previous, current }) => `${event} ${source} ${previous} → ${current}`);
-  const control = (id: string) => harness.app.nest.get(MachineControl).executeOrder(id);
+  const executeOrderOfAgent = (id: string) => harness.app.nest.get(MachineControl).executeOrder(id);
 
   it('the idle monitor stops a machine that was idle for the limit, and records each step', async () => {
     const [idle, busy] = [await makeIdleAgent(), await makeIdleAgent({ lastActivityAt: minutesAgo(29) })];
-    expect(await sweep()).toEqual({ looked: 1, stopping: 1 });
-    expect([await statusOf(idle), await statusOf(busy)]).toEqual(['stopping', 'online']);
-    await control(idle);
-    expect(await statusOf(idle)).toBe('stopped');
-    expect(await eventsOf(idle)).toEqual([
+    expect(await stopIdleAgentsNow()).toEqual({ looked: 1, stopping: 1 });
+    expect([await readStatus(idle), await readStatus(busy)]).toEqual(['stopping', 'online']);
+    await executeOrderOfAgent(idle);
+    expect(await readStatus(idle)).toBe('stopped');
+    expect(await readEvents(idle)).toEqual([
       'idle_stop_attempt idle_monitor online → stopping',
       'idle_stop_success idle_monitor stopping → stopped',
     ]);
-    expect(await rowOf(idle)).toMatchObject({ onSince: null, vmState: 'stopped' });
+    expect(await readAgentRow(idle)).toMatchObject({ onSince: null, vmState: 'stopped' });
   });
 
   it('an agent whose idle stop failed is online if it still reports, and the next idle stop is delayed', async () => {
     fault = new MachineError('not_supported', 'There is no such switch.');
     const speaking = await makeIdleAgent();
     const silent = await makeIdleAgent({ lastSeen: minutesAgo(20) });
-    await sweep();
-    for (const id of [speaking, silent]) await control(id);
-    expect([await statusOf(speaking), await statusOf(silent)]).toEqual(['online', 'offline']);
-    expect((await eventsOf(speaking)).at(-1)).toBe('idle_stop_failed idle_monitor stopping → online');
-    expect(await sweep()).toEqual({ looked: 0, stopping: 0 });
+    await stopIdleAgentsNow();
+    for (const id of [speaking, silent]) await executeOrderOfAgent(id);
+    expect([await readStatus(speaking), await readStatus(silent)]).toEqual(['online', 'offline']);
+    expect((await readEvents(speaking)).at(-1)).toBe('idle_stop_failed idle_monitor stopping → online');
+    expect(await stopIdleAgentsNow()).toEqual({ looked: 0, stopping: 0 });
     fault = null;
     await db.query(
       'system',
       'UPDATE agent SET idle_stop_failed_at = $2, status_since = $2, on_since = $2 WHERE id = ANY($1)',
       [[speaking, silent], minutesAgo(31)],
     );
-    expect(await sweep()).toMatchObject({ stopping: 2 });
+    expect(await stopIdleAgentsNow()).toMatchObject({ stopping: 2 });
   });
 
   it('the idle monitor skips machines that are external, pinned, drained or woken, or have work', async () => {
@@ -135,9 +135,9 @@ describe('the idle monitor', () => {
     await makeIdleAgent({ provider: 'external' });
     for (const status of ['starting', 'stopping', 'rebooting', 'stopped', 'terminated'])
       await makeIdleAgent({ status });
-    expect(await sweep()).toEqual({ looked: 0, stopping: 0 });
+    expect(await stopIdleAgentsNow()).toEqual({ looked: 0, stopping: 0 });
     await db.query('system', 'UPDATE job SET status = $2 WHERE agent_id = ANY($1)', [[working, queued], 'completed']);
-    expect(await sweep()).toMatchObject({ stopping: 2 });
+    expect(await stopIdleAgentsNow()).toMatchObject({ stopping: 2 });
   });
 
   it('the idle monitor does not stop a machine while work for it is being stored', async () => {
@@ -145,10 +145,10 @@ describe('the idle monitor', () => {
     const swept = await runBesideLock(
       db,
       (tx) => tx.execute('UPDATE agent SET last_activity_at = muster_now() WHERE id = $1', [id]),
-      sweep,
+      stopIdleAgentsNow,
     );
     expect(swept).toEqual({ looked: 1, stopping: 0 });
-    expect(await statusOf(id)).toBe('online');
+    expect(await readStatus(id)).toBe('online');
   });
 
   it('the idle monitor follows the settings of the organization', async () => {
@@ -157,12 +157,12 @@ describe('the idle monitor', () => {
       organizationId,
     ]);
     await db.query('system', 'UPDATE organization_settings SET auto_stop_enabled = false');
-    expect(await sweep()).toMatchObject({ stopping: 0 });
+    expect(await stopIdleAgentsNow()).toMatchObject({ stopping: 0 });
     await db.query('system', 'UPDATE organization_settings SET auto_stop_enabled = true WHERE organization_id = $1', [
       organizationId,
     ]);
-    expect(await sweep()).toMatchObject({ stopping: 1 });
-    expect(await statusOf(id)).toBe('stopping');
+    expect(await stopIdleAgentsNow()).toMatchObject({ stopping: 1 });
+    expect(await readStatus(id)).toBe('stopping');
   });
 
   it('the idle monitor stops a machine that was started and never reported, although a job waits for it', async () => {
@@ -175,9 +175,9 @@ describe('the idle monitor', () => {
     await makeJob(db, { organizationId, agentId: id });
     const recent = await makeIdleAgent({ status: 'offline', statusSince: minutesAgo(29) });
     const turnedOn = await makeIdleAgent({ status: 'offline', statusSince: minutesAgo(40), onSince: minutesAgo(29) });
-    expect(await sweep()).toMatchObject({ stopping: 1 });
-    await control(id);
-    const states = [await statusOf(id), await statusOf(recent), await statusOf(turnedOn)];
+    expect(await stopIdleAgentsNow()).toMatchObject({ stopping: 1 });
+    await executeOrderOfAgent(id);
+    const states = [await readStatus(id), await readStatus(recent), await readStatus(turnedOn)];
     expect(states).toEqual(['stopped', 'offline', 'offline']);
     const enqueued = await db.query(
       'system',
@@ -208,14 +208,14 @@ describe('the idle monitor', () => {
         [newId(), organizationId, id, minutesAgo(requestedAt)],
       );
     }
-    await sweep();
-    expect([await statusOf(first), await statusOf(later)]).toEqual(['stopping', 'offline']);
+    await stopIdleAgentsNow();
+    expect([await readStatus(first), await readStatus(later)]).toEqual(['stopping', 'offline']);
   });
 
   it('an activity time in the future, after a clock was set back, is corrected', async () => {
     const id = await makeIdleAgent({ lastActivityAt: new Date(Date.now() + 24 * 3_600_000) });
-    await sweep();
-    expect(await statusOf(id)).toBe('online');
+    await stopIdleAgentsNow();
+    expect(await readStatus(id)).toBe('online');
     expect(await stopIdleAgents(db, { now: new Date(Date.now() + 31 * 60_000) })).toMatchObject({ stopping: 1 });
   });
 
@@ -226,7 +226,7 @@ describe('the idle monitor', () => {
     );
     expect(rounds.reduce((sum, { stopping }) => sum + stopping, 0)).toBe(40);
     for (const id of ids) {
-      expect(await eventsOf(id)).toEqual(['idle_stop_attempt idle_monitor online → stopping']);
+      expect(await readEvents(id)).toEqual(['idle_stop_attempt idle_monitor online → stopping']);
     }
   });
 

@@ -44,17 +44,17 @@ describe('the reaper', () => {
     await db.query('system', 'DELETE FROM agent');
   });
 
-  const pass = (input: Partial<Parameters<typeof reapMachines>[1]> = {}) =>
+  const reapOnce = (input: Partial<Parameters<typeof reapMachines>[1]> = {}) =>
     reapMachines(parts, { confirmMs, stopsOrphans: true, signal: ending.signal, onTerminated: endCommands, ...input });
   /** Moves the times of all findings into the past by this number of milliseconds. */
-  const elapse = (ms = confirmMs) =>
+  const makeFindingsOlder = (ms = confirmMs) =>
     db.query(
       'system',
       `UPDATE machine_finding SET first_seen_at = first_seen_at - $1 * interval '1 millisecond',
               acted_at = acted_at - $1 * interval '1 millisecond'`,
       [ms],
     );
-  const findings = () =>
+  const readFindings = () =>
     db.query<any>('system', 'SELECT kind, ref, reason, acted_at FROM machine_finding ORDER BY kind, ref');
   const agentOf = async (ref: string, status: AgentStatus = 'stopped', input: object = {}) => {
     const organizationId = tenantId;
@@ -73,7 +73,8 @@ describe('the reaper', () => {
     return { id, organizationId };
   };
   /** Adds a machine that has the tag of the test's organization. */
-  const tagged = (ref: string, input: object = {}) => cloud.addMachine(ref, { organizationId: tenantId, ...input });
+  const addTaggedMachine = (ref: string, input: object = {}) =>
+    cloud.addMachine(ref, { organizationId: tenantId, ...input });
   const rowOf = async (id: string) => (await db.query<any>('system', 'SELECT * FROM agent WHERE id = $1', [id]))[0];
   const entriesOf = async (id: string) =>
     (
@@ -87,20 +88,20 @@ describe('the reaper', () => {
   it('the reaper reports a machine whose agent is terminated, and stops it once in a later pass', async () => {
     const { id } = await agentOf('i-1', 'terminated');
     const owned = await agentOf('i-2');
-    tagged('i-1', { agentId: id });
-    tagged('i-2', { agentId: owned.id });
-    tagged('i-3', { agentId: newId(), expiresAt: new Date(Date.now() + 60_000) });
+    addTaggedMachine('i-1', { agentId: id });
+    addTaggedMachine('i-2', { agentId: owned.id });
+    addTaggedMachine('i-3', { agentId: newId(), expiresAt: new Date(Date.now() + 60_000) });
 
-    expect(await pass()).toMatchObject({ orphansFound: 1, orphansStopped: 0 });
-    expect(await pass()).toMatchObject({ orphansFound: 0, orphansStopped: 0 });
+    expect(await reapOnce()).toMatchObject({ orphansFound: 1, orphansStopped: 0 });
+    expect(await reapOnce()).toMatchObject({ orphansFound: 0, orphansStopped: 0 });
     expect(cloud.stopped).toEqual([]);
-    expect(await findings()).toEqual([
+    expect(await readFindings()).toEqual([
       { kind: 'orphan', ref: 'i-1', reason: 'its agent is terminated', actedAt: null },
     ]);
 
-    await elapse();
-    expect(await pass()).toMatchObject({ orphansStopped: 1 });
-    expect(await pass()).toMatchObject({ orphansStopped: 0 });
+    await makeFindingsOlder();
+    expect(await reapOnce()).toMatchObject({ orphansStopped: 1 });
+    expect(await reapOnce()).toMatchObject({ orphansStopped: 0 });
     expect(cloud.stopped).toEqual(['i-1']);
     expect(cloud.machines.get('i-2')!.state).toBe('running');
     expect(await entriesOf(id)).toEqual([
@@ -111,92 +112,92 @@ describe('the reaper', () => {
   });
 
   it('concurrent passes of several reapers stop each orphan once', async () => {
-    for (let i = 0; i < 5; i += 1) tagged(`i-${i}`, { agentId: newId() });
+    for (let i = 0; i < 5; i += 1) addTaggedMachine(`i-${i}`, { agentId: newId() });
     await agentOf('i-owned');
-    tagged('i-owned');
-    const replicas = () => Promise.all([pass(), pass(), pass()]);
-    await replicas();
-    await elapse();
-    await replicas();
-    await replicas();
+    addTaggedMachine('i-owned');
+    const reapInThreeReplicas = () => Promise.all([reapOnce(), reapOnce(), reapOnce()]);
+    await reapInThreeReplicas();
+    await makeFindingsOlder();
+    await reapInThreeReplicas();
+    await reapInThreeReplicas();
     expect(cloud.stopped.sort()).toEqual(['i-0', 'i-1', 'i-2', 'i-3', 'i-4']);
   });
 
   it('the reaper stops an orphan again that was started again', async () => {
     await agentOf('i-owned');
-    const orphan = tagged('i-1', { agentId: newId() });
-    await pass();
-    await elapse();
-    await pass();
+    const orphan = addTaggedMachine('i-1', { agentId: newId() });
+    await reapOnce();
+    await makeFindingsOlder();
+    await reapOnce();
     orphan.state = 'running';
-    await pass();
+    await reapOnce();
     expect(cloud.stopped).toEqual(['i-1']);
-    await elapse();
-    await pass();
+    await makeFindingsOlder();
+    await reapOnce();
     expect(cloud.stopped).toEqual(['i-1', 'i-1']);
   });
 
   it('the reaper records a failed stop of an orphan and retries the stop in the next pass', async () => {
     const { id } = await agentOf('i-1', 'terminated');
-    tagged('i-1', { agentId: id });
-    await pass();
-    await elapse();
+    addTaggedMachine('i-1', { agentId: id });
+    await reapOnce();
+    await makeFindingsOlder();
     cloud.stopFails = true;
-    expect(await pass()).toMatchObject({ orphansStopped: 0, failed: 1 });
+    expect(await reapOnce()).toMatchObject({ orphansStopped: 0, failed: 1 });
     cloud.stopFails = false;
-    expect(await pass()).toMatchObject({ orphansStopped: 1, failed: 0 });
+    expect(await reapOnce()).toMatchObject({ orphansStopped: 1, failed: 0 });
     expect(await entriesOf(id)).toContainEqual(expect.stringContaining('could not be stopped: Not now.'));
   });
 
   it('the reaper reports orphans without stopping them if it is configured so', async () => {
     await agentOf('i-owned');
-    tagged('i-1', { agentId: newId() });
-    await pass({ stopsOrphans: false });
-    await elapse();
-    await pass({ stopsOrphans: false });
+    addTaggedMachine('i-1', { agentId: newId() });
+    await reapOnce({ stopsOrphans: false });
+    await makeFindingsOlder();
+    await reapOnce({ stopsOrphans: false });
     expect(cloud.stopped).toEqual([]);
-    expect(await findings()).toHaveLength(2);
+    expect(await readFindings()).toHaveLength(2);
   });
 
   it('the reaper does not stop a machine that got an agent between two passes', async () => {
     await agentOf('i-owned');
-    tagged('i-owned');
-    tagged('i-1', { agentId: newId() });
-    await pass();
-    await elapse();
+    addTaggedMachine('i-owned');
+    addTaggedMachine('i-1', { agentId: newId() });
+    await reapOnce();
+    await makeFindingsOlder();
     await agentOf('i-1');
-    await pass();
+    await reapOnce();
     expect(cloud.stopped).toEqual([]);
-    expect(await findings()).toEqual([]);
+    expect(await readFindings()).toEqual([]);
   });
 
   it('the confirmation time of an orphan starts again if the machine was missing in between', async () => {
     await agentOf('i-owned');
-    tagged('i-owned');
-    const orphan = tagged('i-1', { agentId: newId() });
-    await pass();
-    await elapse();
+    addTaggedMachine('i-owned');
+    const orphan = addTaggedMachine('i-1', { agentId: newId() });
+    await reapOnce();
+    await makeFindingsOlder();
     cloud.machines.delete('i-1');
-    await pass();
-    expect(await findings()).toEqual([]);
+    await reapOnce();
+    expect(await readFindings()).toEqual([]);
     cloud.machines.set('i-1', orphan);
-    await pass();
+    await reapOnce();
     expect(cloud.stopped).toEqual([]);
   });
 
   it('the reaper changes nothing if a provider does not answer, and ends at once on shutdown', async () => {
     const { id } = await agentOf('i-1', 'offline');
-    tagged('i-2', { agentId: newId() });
-    await pass();
-    await elapse();
+    addTaggedMachine('i-2', { agentId: newId() });
+    await reapOnce();
+    await makeFindingsOlder();
     cloud.silent = true;
-    expect(await pass()).toMatchObject({ silentPlaces: 1, orphansStopped: 0, goneOffline: 0 });
-    expect(await findings()).toHaveLength(2);
+    expect(await reapOnce()).toMatchObject({ silentPlaces: 1, orphansStopped: 0, goneOffline: 0 });
+    expect(await readFindings()).toHaveLength(2);
     expect(await rowOf(id)).toMatchObject({ status: 'offline', vmState: 'stopped' });
     cloud.hangs = true;
     const began = Date.now();
     setTimeout(() => ending.abort(), 50);
-    await pass();
+    await reapOnce();
     expect(Date.now() - began).toBeLessThan(9000);
   });
 
@@ -211,14 +212,14 @@ describe('the reaper', () => {
         [newId(), tenantId, agentId],
       );
     }
-    tagged('i-1', { agentId: id, state: 'gone' });
-    tagged('i-2', { agentId: bystander.id, state: 'stopped' });
-    expect(await pass()).toMatchObject({ goneFound: 1 });
+    addTaggedMachine('i-1', { agentId: id, state: 'gone' });
+    addTaggedMachine('i-2', { agentId: bystander.id, state: 'stopped' });
+    expect(await reapOnce()).toMatchObject({ goneFound: 1 });
     expect(await rowOf(id)).toMatchObject({ status: 'stopped' });
-    await pass();
+    await reapOnce();
     expect(await rowOf(id)).toMatchObject({ status: 'stopped' });
-    await elapse();
-    expect(await pass()).toMatchObject({ goneTerminated: 1 });
+    await makeFindingsOlder();
+    expect(await reapOnce()).toMatchObject({ goneTerminated: 1 });
     expect(await rowOf(id)).toMatchObject({ status: 'terminated', statusSource: 'watchdog', vmState: 'gone' });
     expect(await rowOf(bystander.id)).toMatchObject({ status: 'stopped', vmState: 'stopped' });
     const enqueued = await db.query('system', `SELECT name FROM outbox WHERE payload->>'agentId' = $1 ORDER BY name`, [
@@ -232,29 +233,29 @@ describe('the reaper', () => {
     ]);
     const audited = await db.query('system', 'SELECT action, actor_id FROM audit_entry WHERE target_id = $1', [id]);
     expect(audited).toEqual([{ action: 'agent.terminate', actorId: 'reaper' }]);
-    expect(await findings()).toEqual([]);
+    expect(await readFindings()).toEqual([]);
   });
 
   it('the reaper moves an agent with an unknown machine to offline once, until the machine is back', async () => {
     const { id } = await agentOf('i-1');
-    await pass();
-    await elapse();
-    expect(await pass()).toMatchObject({ goneOffline: 1 });
-    await elapse();
-    expect(await pass()).toMatchObject({ goneOffline: 0, goneFound: 0 });
+    await reapOnce();
+    await makeFindingsOlder();
+    expect(await reapOnce()).toMatchObject({ goneOffline: 1 });
+    await makeFindingsOlder();
+    expect(await reapOnce()).toMatchObject({ goneOffline: 0, goneFound: 0 });
     expect(await rowOf(id)).toMatchObject({ status: 'offline', statusReason: 'its provider has no such machine' });
     expect((await entriesOf(id)).filter((message) => message.startsWith('offline:'))).toHaveLength(1);
-    tagged('i-1', { state: 'stopped' });
-    await pass();
-    expect(await findings()).toEqual([]);
+    addTaggedMachine('i-1', { state: 'stopped' });
+    await reapOnce();
+    expect(await readFindings()).toEqual([]);
   });
 
   it('the reaper does not change an agent while a report of its machine is being stored', async () => {
     const { id } = await agentOf('i-1', 'offline');
-    await pass();
-    await elapse();
+    await reapOnce();
+    await makeFindingsOlder();
     const seen = 'UPDATE agent SET last_seen = muster_now() WHERE id = $1';
-    await runBesideLock(db, (tx) => tx.execute(seen, [id]), pass);
+    await runBesideLock(db, (tx) => tx.execute(seen, [id]), reapOnce);
     expect(await rowOf(id)).toMatchObject({ vmState: 'stopped' });
   });
 
@@ -265,13 +266,13 @@ describe('the reaper', () => {
       agentOf('i-3', 'stopping'),
       agentOf('i-4', 'offline', { lastSeen: new Date() }),
     ]);
-    for (const [index, { id }] of ids.entries()) tagged(`i-${index + 1}`, { agentId: id, state: 'gone' });
-    await pass();
-    await elapse();
-    await pass();
+    for (const [index, { id }] of ids.entries()) addTaggedMachine(`i-${index + 1}`, { agentId: id, state: 'gone' });
+    await reapOnce();
+    await makeFindingsOlder();
+    await reapOnce();
     const statuses = await Promise.all(ids.map(async ({ id }) => (await rowOf(id)).status));
     expect(statuses).toEqual(['online', 'starting', 'stopping', 'offline']);
-    expect(await findings()).toEqual([]);
+    expect(await readFindings()).toEqual([]);
   });
 
   describe('at a shared location', () => {
@@ -281,32 +282,32 @@ describe('the reaper', () => {
       cloud.addMachine('i-1', { agentId: id });
       cloud.addMachine('i-2', { agentId: id, organizationId: newId() });
       cloud.addMachine('i-3', { agentId: newId(), organizationId: 'no id' });
-      await pass();
-      await elapse();
-      expect(await pass()).toMatchObject({ orphansFound: 0, orphansStopped: 0, failed: 0 });
-      expect([cloud.stopped, await findings(), await entriesOf(id)]).toEqual([[], [], []]);
+      await reapOnce();
+      await makeFindingsOlder();
+      expect(await reapOnce()).toMatchObject({ orphansFound: 0, orphansStopped: 0, failed: 0 });
+      expect([cloud.stopped, await readFindings(), await entriesOf(id)]).toEqual([[], [], []]);
       // Another organization's machine is not recorded on the timeline of the agent that its tag names.
       cloud.addMachine('i-4', { agentId: id, organizationId: other.id });
-      await pass();
-      expect(await findings()).toMatchObject([{ ref: 'i-4', reason: 'no agent owns it' }]);
+      await reapOnce();
+      expect(await readFindings()).toMatchObject([{ ref: 'i-4', reason: 'no agent owns it' }]);
       expect(await entriesOf(id)).toEqual([]);
     });
 
     it('the reaper never matches an agent with another organization’s machine of the same name', async () => {
       const ownAgent = await agentOf('i-1', 'terminated');
       const otherAgent = await agentOf('i-1', 'stopped', { organizationId: (await makeOrganization(db)).id });
-      tagged('i-1', { agentId: ownAgent.id, state: 'gone' });
+      addTaggedMachine('i-1', { agentId: ownAgent.id, state: 'gone' });
       cloud.refused.add('i-1');
-      await pass();
-      await elapse();
-      await pass();
+      await reapOnce();
+      await makeFindingsOlder();
+      await reapOnce();
       // The other organization's agent is not changed by the state of this machine. The machine's own agent is
       // terminated, so the machine is stopped.
       expect(await rowOf(otherAgent.id)).toMatchObject({ status: 'stopped', vmState: 'stopped' });
       cloud.machines.get('i-1')!.state = 'running';
-      await pass();
-      await elapse();
-      await pass();
+      await reapOnce();
+      await makeFindingsOlder();
+      await reapOnce();
       expect(cloud.stopped).toEqual(['i-1']);
     });
 
@@ -316,16 +317,16 @@ describe('the reaper', () => {
         await agentOf(ref);
         cloud.refused.add(ref);
       }
-      await pass();
-      expect(await findings()).toMatchObject([{ kind: 'gone', ref: id }]);
+      await reapOnce();
+      expect(await readFindings()).toMatchObject([{ kind: 'gone', ref: id }]);
     });
   });
 
   it('the reaper lists all machines of a provider’s location in one request', async () => {
-    for (let i = 0; i < 20; i += 1) tagged(`i-${i}`, { agentId: (await agentOf(`i-${i}`)).id });
-    await pass();
+    for (let i = 0; i < 20; i += 1) addTaggedMachine(`i-${i}`, { agentId: (await agentOf(`i-${i}`)).id });
+    await reapOnce();
     expect(cloud.lists).toBe(1);
-    expect(await findings()).toEqual([]);
+    expect(await readFindings()).toEqual([]);
   });
 
   it('the reaper counts findings in the Prometheus metrics', async () => {

@@ -17,7 +17,7 @@ export function listNeededParts(kind: CommandKind, payload: Record<string, unkno
 
 /**
  * Returns the needed programs that the worker reported as missing. If the worker reported no capabilities, none is
- * missing. ODBC is missing only where the machine's practice database is reached by it; others are files of SQLite.
+ * missing. ODBC is needed only if the machine's practice database is accessed through ODBC and not as a SQLite file.
  */
 export function listMissingParts(
   { capabilities }: Pick<AgentEntity, 'capabilities'>,

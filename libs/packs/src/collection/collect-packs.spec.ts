@@ -1,6 +1,13 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId, Round } from '@muster/platform';
-import { runBehindLock, type Harness, makeInstallation, makeOrganization, startHarness } from '@muster/testing';
+import {
+  runBehindLock,
+  runBesideLock,
+  type Harness,
+  makeInstallation,
+  makeOrganization,
+  startHarness,
+} from '@muster/testing';
 import { removeUnusedPackObjects } from './collect-packs';
 
 describe('removeUnusedPackObjects', () => {
@@ -64,5 +71,21 @@ describe('removeUnusedPackObjects', () => {
       expect(await collect()).toMatchObject({ drafts: 0 });
     });
     expect(deleted).toEqual([]);
+  });
+
+  it('a draft that another transaction uses is skipped until it is free', async () => {
+    await insertBundle();
+    const id = newId();
+    await harness.db.query('system', ...draft(id, 31));
+    const isThere = async () =>
+      (await harness.db.query('system', 'SELECT FROM runtime_bundle WHERE id = $1', [id])).length > 0;
+    await runBesideLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM runtime_bundle WHERE id = $1 FOR UPDATE', [id]),
+      collect,
+    );
+    expect([await isThere(), deleted]).toEqual([true, []]);
+    await collect();
+    expect(await isThere()).toBe(false);
   });
 });

@@ -12,7 +12,7 @@ export const zipLimits = {
   directoryBytes: 8 * mebibyte,
   /**
    * Limits of one path. Beyond `pathBytes` or `segments` the reason is path_too_long. A worker puts the path of its own
-   * folder in front of it. Where the whole exceeds what the machine's operating system accepts (4,095 bytes on Linux),
+   * folder in front of it. If the whole path exceeds what the machine's operating system accepts (4,095 bytes on Linux),
    * the worker fails the run with the same reason.
    */
   pathBytes: 4096,

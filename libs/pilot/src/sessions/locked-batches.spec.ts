@@ -1,8 +1,10 @@
 import { DatabaseModule, acquireAdvisoryLock } from '@muster/database';
-import { BaseConfig, newId } from '@muster/platform';
-import { runBehindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { BaseConfig, newId, Round } from '@muster/platform';
+import { runBehindLock, runBesideLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
 import { findPilotBatch } from '../batches/find-batch';
+import { purgeBatchClaims } from '../batches/purge-claims';
 import { refreshRoiRollups } from '../roi/refresh-roi-rollups';
+import { rebuildRoiRollups } from '../roi/verify-rollups';
 import { findSession } from './read-sessions';
 import { summarizeSession } from './summarize-session';
 
@@ -70,5 +72,40 @@ describe('a batch that is reported again', () => {
       () => [refresh(), refresh()],
     );
     expect(refreshed.map(({ days }) => days).sort()).toEqual([0, 1]);
+  });
+
+  it('the rollups are rebuilt after a concurrent refresh has ended, with the days of that refresh', async () => {
+    const [rebuilt] = await runBehindLock(
+      harness.db,
+      (tx) => acquireAdvisoryLock(tx, 'pilot_roi', organizationId),
+      () => [rebuildRoiRollups(harness.db, organizationId)],
+    );
+    expect(rebuilt!.days).toBeGreaterThan(0);
+  });
+
+  it('the deletion of old claims skips a batch that is in use until it is free', async () => {
+    const sql = (text: string) => harness.db.query('system', text, [batchId]);
+    await sql(
+      `INSERT INTO pilot_claim_result (id, pilot_batch_id, organization_id, claim_index, claim_id, outcome)
+       SELECT id || ':0', id, organization_id, 0, 'C-1', 'failed' FROM pilot_batch WHERE id = $1`,
+    );
+    await sql(
+      `INSERT INTO pilot_roi_metric (pilot_batch_id, organization_id, processing_micros)
+       SELECT id, organization_id, '{}' FROM pilot_batch WHERE id = $1`,
+    );
+    await harness.db.query(
+      'system',
+      'UPDATE organization_settings SET claim_retention_days = 30 WHERE organization_id = $1',
+      [organizationId],
+    );
+    await sql("UPDATE pilot_batch SET occurred_at = now() - interval '90 days' WHERE id = $1");
+    await refreshRoiRollups(harness.db, organizationId);
+    const purge = () => purgeBatchClaims(harness.db, new Round('test'), new Date());
+    const purged = await runBesideLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM pilot_batch WHERE id = $1 FOR UPDATE', [batchId]),
+      purge,
+    );
+    expect([purged, await purge()]).toEqual([{ batchClaims: 0 }, { batchClaims: 1 }]);
   });
 });

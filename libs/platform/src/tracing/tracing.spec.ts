@@ -16,8 +16,8 @@ describe('tracing', () => {
   const messages: string[] = [];
 
   beforeAll(() => {
-    const write = (message: string) => void messages.push(message);
-    Logger.overrideLogger({ log: write, warn: write, error: write });
+    const recordLogMessage = (message: string) => void messages.push(message);
+    Logger.overrideLogger({ log: recordLogMessage, warn: recordLogMessage, error: recordLogMessage });
   });
   afterAll(() => Logger.overrideLogger(true));
   beforeEach(async () => {
@@ -27,7 +27,7 @@ describe('tracing', () => {
   });
   afterEach(() => collector.stop());
 
-  const start = (env: NodeJS.ProcessEnv = {}) =>
+  const startTestTracing = (env: NodeJS.ProcessEnv = {}) =>
     startTracing(
       loadTestConfig('postgres://nobody@127.0.0.1:1/none', {
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -37,15 +37,15 @@ describe('tracing', () => {
       'gateway',
       metrics,
     );
-  const count = async (outcome: string) =>
+  const readSpanCount = async (outcome: string) =>
     (await metrics.spans.get()).values.find(({ labels }) => labels.outcome === outcome)?.value ?? 0;
-  const span = (at: number) => ({
+  const buildSpan = (at: number) => ({
     ...{ name: `span ${at}`, kind: 'internal' as const, attributes: {}, startMs: Date.now(), endMs: Date.now() },
     traceparent: continueTrace(parent),
   });
 
   it('tracing records nested spans of work, and the class but not the message of an error', async () => {
-    const tracing = await start();
+    const tracing = await startTestTracing();
     const attributes = { long: 'x'.repeat(10_000), none: undefined, 'muster.job_id': 'j' };
     const failing = runInSpan({ name: 'outer', parent, attributes }, () =>
       runInSpan({ name: 'inner' }, () => Promise.reject(new TypeError('a-secret'))),
@@ -61,12 +61,12 @@ describe('tracing', () => {
   });
 
   it('tracing sends the waiting spans when it ends, and ignores later spans', async () => {
-    const tracing = await start({ OTEL_BSP_SCHEDULE_DELAY: '60000' });
-    for (let at = 0; at < 600; at += 1) recordSpan(span(at));
+    const tracing = await startTestTracing({ OTEL_BSP_SCHEDULE_DELAY: '60000' });
+    for (let at = 0; at < 600; at += 1) recordSpan(buildSpan(at));
     await tracing.end();
     expect(collector.spans).toHaveLength(600);
-    recordSpan(span(600));
-    expect(await count('exported')).toBe(600);
+    recordSpan(buildSpan(600));
+    expect(await readSpanCount('exported')).toBe(600);
   });
 
   it('a traceparent is passed on unchanged while tracing is off', async () => {
@@ -78,19 +78,19 @@ describe('tracing', () => {
   });
 
   it('tracing drops spans beyond the queue size while the collector does not answer, and logs that once', async () => {
-    const tracing = await start({ OTEL_BSP_MAX_QUEUE_SIZE: '100', OTEL_EXPORTER_OTLP_TIMEOUT: '300' });
+    const tracing = await startTestTracing({ OTEL_BSP_MAX_QUEUE_SIZE: '100', OTEL_EXPORTER_OTLP_TIMEOUT: '300' });
     collector.answer = null;
     const began = performance.now();
-    for (let at = 0; at < 5000; at += 1) recordSpan(span(at));
+    for (let at = 0; at < 5000; at += 1) recordSpan(buildSpan(at));
     // Recording the spans was fast, because it does not wait for the collector.
     expect(performance.now() - began).toBeLessThan(2000);
-    expect(await count('dropped')).toBe(4900);
-    await waitFor('the batch to fail', async () => (await count('failed')) === 100);
-    for (let at = 0; at < 5000; at += 1) recordSpan(span(at));
-    await waitFor('the next batch to fail', async () => (await count('failed')) === 200);
+    expect(await readSpanCount('dropped')).toBe(4900);
+    await waitFor('the batch to fail', async () => (await readSpanCount('failed')) === 100);
+    for (let at = 0; at < 5000; at += 1) recordSpan(buildSpan(at));
+    await waitFor('the next batch to fail', async () => (await readSpanCount('failed')) === 200);
     expect(messages).toEqual([expect.stringMatching(/^spans are dropped: .*logged once/)]);
     collector.answer = 200;
-    recordSpan(span(0));
+    recordSpan(buildSpan(0));
     await waitFor('a span to arrive', () => collector.spans.length > 0);
     await waitFor('the log line after the response', () => messages.length > 1);
     expect(messages).toEqual([expect.anything(), 'spans are sent again']);
@@ -98,12 +98,12 @@ describe('tracing', () => {
   });
 
   it('tracing ends in time although the collector is unreachable', async () => {
-    const tracing = await start({
+    const tracing = await startTestTracing({
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
       // Longer than `end` may take, but short enough for the tests that run in this process afterwards.
       OTEL_EXPORTER_OTLP_TIMEOUT: '2500',
     });
-    recordSpan(span(0));
+    recordSpan(buildSpan(0));
     const began = performance.now();
     await tracing.end();
     expect(performance.now() - began).toBeLessThan(4000);
@@ -111,9 +111,9 @@ describe('tracing', () => {
 
   it('tracing logs the status of the collector’s response, but not its text', async () => {
     collector.answer = 400;
-    const tracing = await start({ OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20hush' });
-    recordSpan(span(0));
-    await waitFor('the response', async () => (await count('failed')) === 1);
+    const tracing = await startTestTracing({ OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20hush' });
+    recordSpan(buildSpan(0));
+    await waitFor('the response', async () => (await readSpanCount('failed')) === 1);
     expect(messages).toEqual([expect.stringContaining('it answered 400')]);
     await tracing.end();
   });
@@ -121,7 +121,7 @@ describe('tracing', () => {
 
 describe('a sampler', () => {
   afterEach(() => setTraceSampler());
-  const records = (name: SamplerName, traceparent: string | null) => {
+  const isTraceSampled = (name: SamplerName, traceparent: string | null) => {
     setTraceSampler(createSampler(name, (traceId) => traceId.startsWith('0')));
     return isSampled(continueTrace(traceparent));
   };
@@ -131,14 +131,14 @@ describe('a sampler', () => {
   it.each(samplers)('the trace sampler %s decides as OpenTelemetry specifies', (name) => {
     const isParentBased = name.startsWith('parentbased_');
     const own = !name.endsWith('always_off');
-    expect(records(name, sampled)).toBe(isParentBased || own);
-    expect(records(name, unsampled)).toBe(isParentBased ? false : own);
-    if (!name.endsWith('ratio')) expect(records(name, null)).toBe(own);
+    expect(isTraceSampled(name, sampled)).toBe(isParentBased || own);
+    expect(isTraceSampled(name, unsampled)).toBe(isParentBased ? false : own);
+    if (!name.endsWith('ratio')) expect(isTraceSampled(name, null)).toBe(own);
   });
 
   it('a trace sampler decides by the trace id, so that all processes record the same traces', () => {
-    expect(records('traceidratio', sampled)).toBe(true);
-    expect(records('traceidratio', sampled.replace('0af7', 'faf7'))).toBe(false);
+    expect(isTraceSampled('traceidratio', sampled)).toBe(true);
+    expect(isTraceSampled('traceidratio', sampled.replace('0af7', 'faf7'))).toBe(false);
   });
 });
 

@@ -5,6 +5,7 @@ import { findUnequalCounters } from '../usage/find-unequal-counters';
 import { recordRunUsage } from '../usage/record-usage';
 import { bookRunCost } from './book-run-cost';
 import { refreshCostDays } from './refresh-cost-days';
+import { rebuildCostDays } from './verify-cost-days';
 
 describe('booking the cost of a run', () => {
   let harness: Harness;
@@ -34,20 +35,20 @@ describe('booking the cost of a run', () => {
     );
     return { jobId: id, organizationId };
   }
-  const spend = (jobId: string, seq: number, micros: number) =>
+  const insertAiUsage = (jobId: string, seq: number, micros: number) =>
     query(
       `INSERT INTO ai_usage (job_id, step_order, seq, organization_id, provider, model, cost_micros)
        SELECT id, 1, $2, organization_id, 'openai', 'm', $3 FROM job WHERE id = $1`,
       [jobId, seq, micros],
     );
-  const book = (jobId: string) => harness.db.transaction('system', (tx) => bookRunCost(tx, jobId));
+  const bookCost = (jobId: string) => harness.db.transaction('system', (tx) => bookRunCost(tx, jobId));
   const totalOf = async (jobId: string) =>
     (await query<{ total: number }>('SELECT total_micros AS total FROM run_cost WHERE job_id = $1', [jobId]))[0]!.total;
 
   it('a run’s cost is booked once, in the month in which the run ended, however often it is computed', async () => {
     const { jobId, organizationId } = await insertEndedRun();
-    await spend(jobId, 1, 500_000);
-    await Promise.all([book(jobId), book(jobId), book(jobId)]);
+    await insertAiUsage(jobId, 1, 500_000);
+    await Promise.all([bookCost(jobId), bookCost(jobId), bookCost(jobId)]);
     expect(await totalOf(jobId)).toBe(560_000);
     const counters = await query(
       "SELECT to_char(month, 'YYYY-MM') AS month, runs, run_ms, spend_micros FROM usage_counter WHERE organization_id = $1",
@@ -62,7 +63,7 @@ describe('booking the cost of a run', () => {
     await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId]),
-      () => [book(jobId)],
+      () => [bookCost(jobId)],
       (tx) =>
         tx.execute(
           `INSERT INTO ai_usage (job_id, step_order, seq, organization_id, provider, model, cost_micros)
@@ -76,9 +77,9 @@ describe('booking the cost of a run', () => {
 
   it('a late report corrects a booked cost by a separate usage event', async () => {
     const { jobId } = await insertEndedRun(10_000);
-    await book(jobId);
-    await spend(jobId, 1, 250_000);
-    await book(jobId);
+    await bookCost(jobId);
+    await insertAiUsage(jobId, 1, 250_000);
+    await bookCost(jobId);
     expect(await totalOf(jobId)).toBe(310_000);
     const events = await query<{ spend: number }>(
       `SELECT spend_micros AS spend FROM usage_event WHERE job_id = $1 AND kind = 'spend' ORDER BY revision`,
@@ -90,9 +91,9 @@ describe('booking the cost of a run', () => {
 
   it('a run’s cost has a component for the part of its reported cost that exceeds the other components', async () => {
     const { jobId } = await insertEndedRun(2_000_000);
-    await book(jobId);
-    await spend(jobId, 1, 250_000);
-    await book(jobId);
+    await bookCost(jobId);
+    await insertAiUsage(jobId, 1, 250_000);
+    await bookCost(jobId);
     expect(await totalOf(jobId)).toBe(2_000_000);
     const parts = await query<{ kind: string; amount: number }>(
       'SELECT kind, sum(amount_micros)::bigint AS amount FROM run_cost_component WHERE job_id = $1 GROUP BY 1 ORDER BY 1',
@@ -108,21 +109,21 @@ describe('booking the cost of a run', () => {
   it('a total cost above Number.MAX_SAFE_INTEGER is stored and read exactly', async () => {
     const { jobId } = await insertEndedRun();
     const max = Number.MAX_SAFE_INTEGER;
-    await spend(jobId, 1, max);
-    await spend(jobId, 2, max);
-    await book(jobId);
+    await insertAiUsage(jobId, 1, max);
+    await insertAiUsage(jobId, 2, max);
+    await bookCost(jobId);
     expect(await totalOf(jobId)).toBe(2n * BigInt(max) + 60_000n);
   });
 
   it('bookRunCost returns null for a run that has not ended', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { id } = await makeJob(harness.db, { organizationId, status: 'running' });
-    expect(await book(id)).toBeNull();
+    expect(await bookCost(id)).toBeNull();
   });
 
   it('findUnequalCounters lists a counter that is not the sum of its events', async () => {
     const { organizationId, jobId } = await insertEndedRun();
-    await book(jobId);
+    await bookCost(jobId);
     await query('UPDATE usage_counter SET runs = runs + 1 WHERE organization_id = $1', [organizationId]);
     expect(await findUnequalCounters(harness.db)).toMatchObject([
       { organizationId, month: '2026-03', counted: { runs: 2 }, events: { runs: 1, runMs: 1_800_000 } },
@@ -131,13 +132,24 @@ describe('booking the cost of a run', () => {
 
   it('two concurrent refreshes of an organization’s cost rollups recompute each day once', async () => {
     const { jobId, organizationId } = await insertEndedRun();
-    await book(jobId);
-    const refresh = () => refreshCostDays(harness.db, organizationId);
+    await bookCost(jobId);
+    const refreshDays = () => refreshCostDays(harness.db, organizationId);
     const refreshed = await runBehindLock(
       harness.db,
       (tx) => acquireAdvisoryLock(tx, 'run_cost_day', organizationId),
-      () => [refresh(), refresh()],
+      () => [refreshDays(), refreshDays()],
     );
     expect(refreshed.map(({ days }) => days).sort()).toEqual([0, 1]);
+  });
+
+  it('the cost rollups are rebuilt after a concurrent refresh has ended', async () => {
+    const { jobId, organizationId } = await insertEndedRun();
+    await bookCost(jobId);
+    const [rebuilt] = await runBehindLock(
+      harness.db,
+      (tx) => acquireAdvisoryLock(tx, 'run_cost_day', organizationId),
+      () => [rebuildCostDays(harness.db, organizationId)],
+    );
+    expect(rebuilt).toEqual({ days: 1 });
   });
 });

@@ -22,7 +22,7 @@ describe('the usage of all organizations in this month', () => {
       ['monthly_run_limit = 5', 4, 100, 0],
       ['monthly_spend_limit_micros = 1000000', 0, 1_000_000, 0],
       ['monthly_run_limit = NULL', 7, 0, 0],
-      // Last month’s runs count for nothing.
+      // Runs of last month are not counted.
       ['monthly_run_limit = 5', 9, 9, 1],
     ] as const) {
       const { id } = await makeOrganization(harness.db);

@@ -10,16 +10,26 @@ const findNextRunByMuster = (expression: string, tz: string, after: Date) =>
   findNextRun(parseCron(expression), tz, after)!.at.toISOString();
 
 describe('the cron rule compared with cron-parser', () => {
-  const value = (min: number, max: number) => fc.integer({ min, max });
-  const items = (min: number, max: number) =>
-    fc.uniqueArray(value(min, max), { minLength: 1, maxLength: 4 }).map((list) => list.sort((a, b) => a - b).join(','));
-  const field = (min: number, max: number) =>
+  const arbitraryValue = (min: number, max: number) => fc.integer({ min, max });
+  const arbitraryItems = (min: number, max: number) =>
+    fc
+      .uniqueArray(arbitraryValue(min, max), { minLength: 1, maxLength: 4 })
+      .map((list) => list.sort((a, b) => a - b).join(','));
+  const arbitraryField = (min: number, max: number) =>
     fc.oneof(
-      items(min, max),
+      arbitraryItems(min, max),
       fc.constant('*'),
-      fc.tuple(value(min, max), value(min, max)).map((ends) => `${Math.min(...ends)}-${Math.max(...ends)}`),
+      fc
+        .tuple(arbitraryValue(min, max), arbitraryValue(min, max))
+        .map((ends) => `${Math.min(...ends)}-${Math.max(...ends)}`),
     );
-  const expressions = fc.tuple(field(0, 59), field(0, 23), field(1, 28), field(1, 12), field(0, 6));
+  const expressions = fc.tuple(
+    arbitraryField(0, 59),
+    arbitraryField(0, 23),
+    arbitraryField(1, 28),
+    arbitraryField(1, 12),
+    arbitraryField(0, 6),
+  );
   const zones = fc.constantFrom('UTC', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'Europe/London');
   const moments = fc.date({ min: new Date('2026-01-01'), max: new Date('2028-12-31'), noInvalidDate: true });
 

@@ -51,8 +51,8 @@ const named = `
   GROUP BY agent_id`;
 
 /**
- * Wakes fitting machines ahead of the runs of schedules with targets: as many as runs are due that no machine takes that
- * is online and idle or boots already, each by its own boot time.
+ * Wakes fitting machines ahead of the runs of schedules with targets. Each due run needs a machine that is already
+ * online and idle, or booting; for every run without one, a machine is woken ahead of time by its own boot time.
  */
 export function prewakeForTargets(
   database: Database,

@@ -27,7 +27,7 @@ describe('runDueSchedules', () => {
   let harness: Harness;
   let ground: { organizationId: string; workflowId: string; agentId: string };
 
-  const newGround = async () => {
+  const makeScheduleParents = async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: newId(), status: 'online' });
@@ -44,13 +44,13 @@ describe('runDueSchedules', () => {
   });
   beforeEach(async () => {
     clock.set('2026-03-07T12:00:04.000Z');
-    ground = await newGround();
+    ground = await makeScheduleParents();
   });
   afterEach(() => query('DELETE FROM schedule'));
   afterAll(() => harness.close());
 
   const query = (sql: string, values: unknown[] = []) => harness.db.query<any>('system', sql, values);
-  const make = async (cronExpression: string, more: Partial<ScheduleEntity> = {}): Promise<string> => {
+  const makeSchedule = async (cronExpression: string, more: Partial<ScheduleEntity> = {}): Promise<string> => {
     const id = newId();
     const timezone = more.timezone ?? 'UTC';
     const nextRunAt = findNextRun(parseCron(cronExpression), timezone, clock.now())!.at;
@@ -58,9 +58,9 @@ describe('runDueSchedules', () => {
     await harness.db.transaction('system', (tx) => tx.manager.insert(ScheduleEntity, row as never));
     return id;
   };
-  const tick = (whenScanned: 'wait' | 'leave' = 'wait') =>
+  const runDueNow = (whenScanned: 'wait' | 'leave' = 'wait') =>
     runDueSchedules(harness.db, { now: clock.now(), limit: 10_000, whenScanned });
-  const ledger = (id: string) =>
+  const readRecordedRuns = (id: string) =>
     query(
       `SELECT nominal_at AS at, outcome, reason, job_id IS NOT NULL AS job FROM schedule_run WHERE schedule_id = $1
        ORDER BY nominal_at`,
@@ -68,9 +68,9 @@ describe('runDueSchedules', () => {
     );
 
   it('a scheduled run is launched by the system actor, with the source schedule', async () => {
-    const id = await make('1 * * * *');
+    const id = await makeSchedule('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
-    const { launched } = await tick();
+    const { launched } = await runDueNow();
     expect(launched).toMatchObject([{ scheduleId: id }]);
     expect(await query('SELECT schedule_id, status FROM job WHERE id = $1', [launched[0]!.jobId])).toEqual([
       { scheduleId: id, status: 'queued' },
@@ -81,7 +81,7 @@ describe('runDueSchedules', () => {
     expect(
       await query(`SELECT source FROM timeline_entry WHERE job_id = $1 AND kind = 'job'`, [launched[0]!.jobId]),
     ).toEqual([{ source: 'schedule' }]);
-    expect((await tick()).scanned).toBe(0);
+    expect((await runDueNow()).scanned).toBe(0);
   });
 
   it.each([
@@ -91,10 +91,10 @@ describe('runDueSchedules', () => {
   ] as [MisfirePolicy, number, number][])(
     'a tick after an outage applies the misfire policy %s and records each time',
     async (misfirePolicy, launched, dropped) => {
-      const id = await make('0 * * * *', { misfirePolicy });
+      const id = await makeSchedule('0 * * * *', { misfirePolicy });
       clock.set('2026-03-07T18:30:00.000Z');
-      await tick();
-      const rows = await ledger(id);
+      await runDueNow();
+      const rows = await readRecordedRuns(id);
       expect(rows).toHaveLength(6);
       expect(rows.filter((row) => row.outcome === 'launched' && row.job)).toHaveLength(launched);
       expect(rows.filter((row) => row.outcome === 'skipped' && row.reason === 'misfire')).toHaveLength(dropped);
@@ -106,10 +106,10 @@ describe('runDueSchedules', () => {
   );
 
   it('a tick at the exact time of a run launches it after the runs that were missed', async () => {
-    const id = await make('0 * * * *', { misfirePolicy: 'all' });
+    const id = await makeSchedule('0 * * * *', { misfirePolicy: 'all' });
     clock.set('2026-03-07T15:00:00.000Z');
-    await tick();
-    expect((await ledger(id)).map(({ at, outcome }) => [at.toISOString().slice(11, 16), outcome])).toEqual([
+    await runDueNow();
+    expect((await readRecordedRuns(id)).map(({ at, outcome }) => [at.toISOString().slice(11, 16), outcome])).toEqual([
       ['13:00', 'launched'],
       ['14:00', 'launched'],
       ['15:00', 'launched'],
@@ -117,9 +117,9 @@ describe('runDueSchedules', () => {
   });
 
   it('the lateness of each scheduled time is measured, including missed ones', async () => {
-    const counts = async () => {
+    const readTickMetrics = async () => {
       const text = await harness.app.metrics.registry.metrics();
-      const metricValue = (name: string) =>
+      const parseMetric = (name: string) =>
         Number(
           text
             .split('\n')
@@ -127,25 +127,25 @@ describe('runDueSchedules', () => {
             ?.split(' ')[1] ?? 0,
         );
       return [
-        metricValue('muster_schedule_lateness_seconds_bucket{le="5"}'),
-        metricValue('muster_schedule_lateness_seconds_count'),
+        parseMetric('muster_schedule_lateness_seconds_bucket{le="5"}'),
+        parseMetric('muster_schedule_lateness_seconds_count'),
       ];
     };
-    const [early, all] = await counts();
-    await make('* * * * *', { misfirePolicy: 'skip' });
+    const [early, all] = await readTickMetrics();
+    await makeSchedule('* * * * *', { misfirePolicy: 'skip' });
     clock.set('2026-03-07T12:01:04.000Z');
-    await tick();
-    expect(await counts()).toEqual([early! + 1, all! + 1]);
+    await runDueNow();
+    expect(await readTickMetrics()).toEqual([early! + 1, all! + 1]);
     clock.set('2026-03-07T12:06:30.000Z');
-    await tick();
-    expect(await counts()).toEqual([early! + 1, all! + 6]);
+    await runDueNow();
+    expect(await readTickMetrics()).toEqual([early! + 1, all! + 6]);
   });
 
   it('the guards are checked for each missed run that a tick makes up for', async () => {
-    const id = await make('0 * * * *', { misfirePolicy: 'all', concurrencyLimit: 2 });
+    const id = await makeSchedule('0 * * * *', { misfirePolicy: 'all', concurrencyLimit: 2 });
     clock.set('2026-03-07T18:00:30.000Z');
-    await tick();
-    expect((await ledger(id)).map(({ outcome, reason }) => reason ?? outcome)).toEqual([
+    await runDueNow();
+    expect((await readRecordedRuns(id)).map(({ outcome, reason }) => reason ?? outcome)).toEqual([
       'launched',
       'launched',
       'concurrency_limit',
@@ -156,11 +156,11 @@ describe('runDueSchedules', () => {
   });
 
   it('a schedule that is broken or locked does not prevent the other schedules from running', async () => {
-    const unreadable = await make('1 * * * *', { name: 'unreadable' });
+    const unreadable = await makeSchedule('1 * * * *', { name: 'unreadable' });
     await query(`UPDATE schedule SET cron_expression = 'not cron' WHERE id = $1`, [unreadable]);
-    const homeless = await make('1 * * * *', { timezone: 'UTC' });
+    const homeless = await makeSchedule('1 * * * *', { timezone: 'UTC' });
     await query(`UPDATE schedule SET timezone = 'Mars/Olympus' WHERE id = $1`, [homeless]);
-    const archived = await make('1 * * * *');
+    const archived = await makeSchedule('1 * * * *');
     await query(`UPDATE schedule SET workflow_id = $2 WHERE id = $1`, [
       archived,
       (await makeWorkflow(harness.db, ground)).id,
@@ -168,12 +168,12 @@ describe('runDueSchedules', () => {
     await query('UPDATE workflow SET archived_at = now() WHERE id = (SELECT workflow_id FROM schedule WHERE id = $1)', [
       archived,
     ]);
-    const locked = await make('1 * * * *');
-    const fine = await make('1 * * * *');
+    const locked = await makeSchedule('1 * * * *');
+    const fine = await makeSchedule('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
     const { launched, skipped, failed, scanned } = await harness.db.transaction('system', async (tx) => {
       await tx.query('SELECT FROM schedule WHERE id = $1 FOR UPDATE', [locked]);
-      return tick();
+      return runDueNow();
     });
     expect(scanned).toBe(5);
     expect(launched).toMatchObject([{ scheduleId: fine }]);
@@ -184,23 +184,25 @@ describe('runDueSchedules', () => {
       [archived]: 'not_found',
     });
     for (const id of [unreadable, homeless, archived]) {
-      expect(await ledger(id)).toMatchObject([{ outcome: 'failed', at: new Date('2026-03-07T12:01:00.000Z') }]);
+      expect(await readRecordedRuns(id)).toMatchObject([
+        { outcome: 'failed', at: new Date('2026-03-07T12:01:00.000Z') },
+      ]);
     }
-    expect((await tick()).launched).toMatchObject([{ scheduleId: locked }]);
-    expect((await tick()).scanned).toBe(0);
+    expect((await runDueNow()).launched).toMatchObject([{ scheduleId: locked }]);
+    expect((await runDueNow()).scanned).toBe(0);
   });
 
   it('if another process is scanning the schedules, a tick skips the scan or waits for the process, as requested', async () => {
-    await make('1 * * * *');
+    await makeSchedule('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
-    const scan = (tx: Transaction) => acquireAdvisoryLock(tx, 'schedules', 'scan');
-    expect(await runBesideLock(harness.db, scan, () => tick('leave'))).toMatchObject({ scanned: 0 });
-    const [waited] = await runBehindLock(harness.db, scan, () => [tick('wait')]);
+    const lockScan = (tx: Transaction) => acquireAdvisoryLock(tx, 'schedules', 'scan');
+    expect(await runBesideLock(harness.db, lockScan, () => runDueNow('leave'))).toMatchObject({ scanned: 0 });
+    const [waited] = await runBehindLock(harness.db, lockScan, () => [runDueNow('wait')]);
     expect(waited!.launched).toHaveLength(1);
   });
 
   it('due schedules are found by an index, no matter how many schedules are not due', async () => {
-    await make('1 * * * *');
+    await makeSchedule('1 * * * *');
     await query(
       `INSERT INTO schedule (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, next_run_at)
        SELECT gen_random_uuid(), $1, n, $2, $3, '0 0 1 1 *', 'UTC', now() + n * interval '1 minute'
@@ -219,9 +221,9 @@ describe('runDueSchedules', () => {
   });
 
   it('twenty concurrent ticks launch each scheduled run once', async () => {
-    const ids = await Promise.all(Array.from({ length: 40 }, () => make('1 * * * *')));
+    const ids = await Promise.all(Array.from({ length: 40 }, () => makeSchedule('1 * * * *')));
     clock.set('2026-03-07T12:01:04.000Z');
-    await Promise.all(Array.from({ length: 20 }, (_, n) => tick(n % 2 ? 'wait' : 'leave')));
+    await Promise.all(Array.from({ length: 20 }, (_, n) => runDueNow(n % 2 ? 'wait' : 'leave')));
     const rows = await query('SELECT schedule_id, count(*)::int AS n FROM job WHERE schedule_id = ANY($1) GROUP BY 1', [
       ids,
     ]);
@@ -229,12 +231,12 @@ describe('runDueSchedules', () => {
   });
 
   it('a scheduled time never runs again, even if next_run_at is set back', async () => {
-    const id = await make('1 * * * *');
+    const id = await makeSchedule('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
-    await tick();
+    await runDueNow();
     await query(`UPDATE schedule SET next_run_at = '2026-03-07T12:01:00Z' WHERE id = $1`, [id]);
-    expect((await tick()).launched).toEqual([]);
-    expect(await ledger(id)).toHaveLength(1);
+    expect((await runDueNow()).launched).toEqual([]);
+    expect(await readRecordedRuns(id)).toHaveLength(1);
   });
 
   it('schedules run at the right times over two nights with a clock change and an outage of hours', async () => {
@@ -257,7 +259,7 @@ describe('runDueSchedules', () => {
           zone,
           expression,
           policy,
-          id: await make(expression, { timezone: zone, misfirePolicy: policy }),
+          id: await makeSchedule(expression, { timezone: zone, misfirePolicy: policy }),
         });
       }
     }
@@ -269,7 +271,7 @@ describe('runDueSchedules', () => {
     }
     for (const time of ticks) {
       clock.set(new Date(time));
-      await tick();
+      await runDueNow();
     }
     for (const { id, zone, expression, policy } of created) {
       const clockOfZone = new WallClock(zone, new Date(from - 86_400_000), new Date(until));
@@ -282,21 +284,24 @@ describe('runDueSchedules', () => {
         new Date(time).toISOString(),
         dropped.includes(time) ? 'misfire' : 'launched',
       ]);
-      const found = (await ledger(id)).map(({ at, outcome, reason }) => [at.toISOString(), reason ?? outcome]);
+      const found = (await readRecordedRuns(id)).map(({ at, outcome, reason }) => [
+        at.toISOString(),
+        reason ?? outcome,
+      ]);
       expect({ zone, expression, policy, runs: found }).toEqual({ zone, expression, policy, runs: wanted });
     }
   });
 
   it('schedule history that is older than the retention is deleted', async () => {
-    const id = await make('1 * * * *');
+    const id = await makeSchedule('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
-    await tick();
+    await runDueNow();
     clock.set('2026-03-09T12:01:04.000Z');
-    await tick();
-    const purge = (keepDays: number) => purgeScheduleHistory(harness.db, { now: clock.now(), keepDays });
-    expect(await purge(0)).toEqual({ purged: 0 });
-    expect(await purge(2)).toEqual({ purged: 0 });
-    expect(await purge(1)).toEqual({ purged: 1 });
-    expect((await ledger(id)).length).toBeGreaterThan(40);
+    await runDueNow();
+    const purgeHistory = (keepDays: number) => purgeScheduleHistory(harness.db, { now: clock.now(), keepDays });
+    expect(await purgeHistory(0)).toEqual({ purged: 0 });
+    expect(await purgeHistory(2)).toEqual({ purged: 0 });
+    expect(await purgeHistory(1)).toEqual({ purged: 1 });
+    expect((await readRecordedRuns(id)).length).toBeGreaterThan(40);
   });
 });

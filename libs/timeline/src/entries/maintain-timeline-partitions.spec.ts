@@ -13,9 +13,9 @@ describe('keeping the timeline’s partitions', () => {
   });
   afterAll(() => harness.close());
 
-  const maintain = (retentionDays: number) =>
+  const maintainPartitions = (retentionDays: number) =>
     maintainTimelinePartitions(harness.db, { databaseUrl: harness.databaseUrl, retentionDays });
-  const partitions = async () => {
+  const listPartitions = async () => {
     const rows = await harness.db.query<{ name: string }>(
       'system',
       `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'timeline_entry'::regclass ORDER BY 1`,
@@ -37,20 +37,20 @@ describe('keeping the timeline’s partitions', () => {
 
   it('partitions of the timeline that are older than the retention are dropped, future months are created, others stay', async () => {
     // Creates the partitions of this month, because the template database may be from the previous month.
-    await maintain(0);
-    const before = await partitions();
+    await maintainPartitions(0);
+    const before = await listPartitions();
     await asOwner(`
       CREATE TABLE timeline_entry_202401 PARTITION OF timeline_entry FOR VALUES FROM ('2024-01-01Z') TO ('2024-02-01Z');
       DROP TABLE ${before.at(-1)}`);
-    expect(await maintain(0)).toEqual({ dropped: 0 });
-    expect(await partitions()).toEqual(['timeline_entry_202401', ...before]);
-    expect(await maintain(36_500)).toEqual({ dropped: 0 });
-    expect(await maintain(60)).toEqual({ dropped: 1 });
-    expect(await partitions()).toEqual(before);
+    expect(await maintainPartitions(0)).toEqual({ dropped: 0 });
+    expect(await listPartitions()).toEqual(['timeline_entry_202401', ...before]);
+    expect(await maintainPartitions(36_500)).toEqual({ dropped: 0 });
+    expect(await maintainPartitions(60)).toEqual({ dropped: 1 });
+    expect(await listPartitions()).toEqual(before);
   });
 
   it('an expired timeline partition in use is dropped in a later round without blocking readers or writers', async () => {
-    await maintain(0);
+    await maintainPartitions(0);
     await asOwner(
       `CREATE TABLE timeline_entry_202402 PARTITION OF timeline_entry FOR VALUES FROM ('2024-02-01Z') TO ('2024-03-01Z')`,
     );
@@ -59,34 +59,34 @@ describe('keeping the timeline’s partitions', () => {
     try {
       await reader.query('BEGIN; SELECT count(*) FROM timeline_entry');
       // Dropping the partition would wait until the reader ends, and every later statement would wait for the drop.
-      expect(await maintain(60)).toEqual({ dropped: 0 });
-      expect(await partitions()).toContain('timeline_entry_202402');
+      expect(await maintainPartitions(60)).toEqual({ dropped: 0 });
+      expect(await listPartitions()).toContain('timeline_entry_202402');
       // A future partition is created even while the table is being read.
-      const last = (await partitions()).at(-1)!;
+      const last = (await listPartitions()).at(-1)!;
       await reader.query('COMMIT');
       await asOwner(`DROP TABLE ${last}`);
       await reader.query('BEGIN; SELECT count(*) FROM timeline_entry');
-      await maintain(0);
-      expect(await partitions()).toContain(last);
+      await maintainPartitions(0);
+      expect(await listPartitions()).toContain(last);
     } finally {
       await reader.query('COMMIT');
       await reader.end();
     }
-    expect(await maintain(60)).toEqual({ dropped: 1 });
-    expect(await partitions()).not.toContain('timeline_entry_202402');
+    expect(await maintainPartitions(60)).toEqual({ dropped: 1 });
+    expect(await listPartitions()).not.toContain('timeline_entry_202402');
   });
 
   it('an expired timeline partition is dropped once the transactions that used it have ended, although others use the timeline', async () => {
-    await maintain(0);
+    await maintainPartitions(0);
     await createExpired('timeline_entry_202404', "FROM ('2024-04-01Z') TO ('2024-05-01Z')");
     const [earlier, later] = [0, 1].map(() => new Client({ connectionString: harness.databaseUrl }));
     await Promise.all([earlier!.connect(), later!.connect()]);
     try {
       await earlier!.query('BEGIN; SELECT count(*) FROM timeline_entry');
-      expect(await maintain(60)).toEqual({ dropped: 0 });
+      expect(await maintainPartitions(60)).toEqual({ dropped: 0 });
       await later!.query('BEGIN; SELECT count(*) FROM timeline_entry');
       await earlier!.query('COMMIT');
-      expect(await maintain(60)).toEqual({ dropped: 1 });
+      expect(await maintainPartitions(60)).toEqual({ dropped: 1 });
     } finally {
       await Promise.all([earlier!.end(), later!.end()]);
     }
@@ -94,7 +94,7 @@ describe('keeping the timeline’s partitions', () => {
 
   it('a timeline partition whose drop was interrupted after it was detached is dropped in the next round', async () => {
     await asOwner('CREATE TABLE timeline_entry_202405 (LIKE timeline_entry)');
-    expect(await maintain(60)).toEqual({ dropped: 1 });
+    expect(await maintainPartitions(60)).toEqual({ dropped: 1 });
     expect(await harness.db.query('system', `SELECT to_regclass('timeline_entry_202405') AS name`)).toEqual([
       { name: null },
     ]);
@@ -114,11 +114,11 @@ describe('keeping the timeline’s partitions', () => {
     } finally {
       await asOwner(`DROP ROLE ${user}`);
     }
-    expect(await partitions()).not.toContain('timeline_entry_202406');
+    expect(await listPartitions()).not.toContain('timeline_entry_202406');
   });
 
   it('a timeline entry is stored without waiting for a reader that delays the drop of an expired partition', async () => {
-    await maintain(0);
+    await maintainPartitions(0);
     await asOwner(
       `CREATE TABLE timeline_entry_202403 PARTITION OF timeline_entry FOR VALUES FROM ('2024-03-01Z') TO ('2024-04-01Z')`,
     );
@@ -127,7 +127,7 @@ describe('keeping the timeline’s partitions', () => {
     const [reader, writer] = [0, 1].map(() => new Client({ connectionString: harness.databaseUrl }));
     await Promise.all([reader!.connect(), writer!.connect()]);
     const events: string[] = [];
-    const write = async () => {
+    const writeEntry = async () => {
       // A writer that waits for the reader fails after this time, because the reader waits for the writer.
       await writer!.query(`SET statement_timeout = '10s'`);
       await writer!.query(
@@ -143,14 +143,14 @@ describe('keeping the timeline’s partitions', () => {
       // The drop waits only briefly. If a round ends before the wait is noticed, the next round waits again.
       while (!writing) {
         let isOver = false;
-        rounds.push(maintain(60).finally(() => (isOver = true)));
+        rounds.push(maintainPartitions(60).finally(() => (isOver = true)));
         while (!isOver && !writing) {
           const waiting = await harness.db.query(
             'system',
             `SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
              WHERE NOT granted AND datname = current_database() AND application_name = 'muster-partitions'`,
           );
-          if (waiting.length > 0) writing = write();
+          if (waiting.length > 0) writing = writeEntry();
         }
       }
       await writing;
@@ -161,7 +161,7 @@ describe('keeping the timeline’s partitions', () => {
     } finally {
       await Promise.all([reader!.end(), writer!.end()]);
     }
-    await maintain(60);
-    expect(await partitions()).not.toContain('timeline_entry_202403');
+    await maintainPartitions(60);
+    expect(await listPartitions()).not.toContain('timeline_entry_202403');
   });
 });

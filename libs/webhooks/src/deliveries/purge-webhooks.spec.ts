@@ -1,6 +1,6 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId, Round } from '@muster/platform';
-import { type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
+import { type Harness, makeOrganization, runBesideLock, startHarness, testMasterKey } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
 import { claimDelivery } from './claim-delivery';
 import { purgeWebhooks } from './purge-webhooks';
@@ -66,6 +66,12 @@ describe('the retention of webhook data', () => {
 
   it('a webhook secret stays readable after it is rewrapped with a new master key', async () => {
     const after = KeyRing.parseKeyRing(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
+    const beside = await runBesideLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM webhook_secret FOR UPDATE'),
+      () => rewrapWebhookSecrets(harness.db, after),
+    );
+    expect(beside).toEqual({ looked: 1, rewrapped: 0 });
     expect(await rewrapWebhookSecrets(harness.db, after)).toEqual({ looked: 1, rewrapped: 1 });
     expect(await rewrapWebhookSecrets(harness.db, after)).toEqual({ looked: 0, rewrapped: 0 });
     const claimed = await claimDelivery(harness.db, endpointId, now);

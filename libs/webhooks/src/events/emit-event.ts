@@ -14,7 +14,7 @@ export type WebhookEvent = TypedEvents & {
   organizationId: string;
   /** Key of an event that is emitted only once per organization. */
   once?: string;
-  /** Channels that get the event whatever events they want, such as those of an alert rule. */
+  /** Channels that get the event even if they are not subscribed to its type, such as the channels of an alert rule. */
   channelIds?: string[];
   /** SQL condition about a subject (`e.subject_id`), checked at commit. If it is false, nothing is emitted. */
   where?: { name: string; sql: string };

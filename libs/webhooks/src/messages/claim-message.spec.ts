@@ -121,7 +121,8 @@ describe('claimMessage', () => {
 
   it('a notification message is not marked as unclear while its result is being stored', async () => {
     const endpointId = await insertMessage();
-    await claimMessage(harness.db, endpointId, new Date(Date.now() - 3_600_000));
+    const claimed = await claimMessage(harness.db, endpointId, new Date(Date.now() - 3_599_000));
+    expect(claimed).toMatchObject({ count: 1 });
     const ended = await runBesideLock(
       harness.db,
       (tx) => tx.execute("UPDATE webhook_delivery SET status = 'delivered' WHERE endpoint_id = $1", [endpointId]),

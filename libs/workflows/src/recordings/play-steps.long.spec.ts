@@ -47,19 +47,19 @@ describe(`The steps of a workflow without a script${skipped}`, () => {
   afterAll(() => portal.close());
   beforeEach(() => portal.received.splice(0));
 
-  const numbered = (steps: object[]) => steps.map((step, at) => ({ id: `s${at + 1}`, ...step }));
-  const play = (steps: object[], env: Record<string, string> = {}): Promise<PlayedScript> =>
-    runScript(writePlayFunction({ name: 'By hand', steps: numbered(steps) }), {
+  const addStepIds = (steps: object[]) => steps.map((step, at) => ({ id: `s${at + 1}`, ...step }));
+  const playSteps = (steps: object[], env: Record<string, string> = {}): Promise<PlayedScript> =>
+    runScript(writePlayFunction({ name: 'By hand', steps: addStepIds(steps) }), {
       CHROMIUM: chromium!,
       PORTAL: portal.url,
       ...env,
     });
   const ofType = ({ events }: PlayedScript, type: string) => events.filter((event) => event['type'] === type);
-  const statuses = (played: PlayedScript) => ofType(played, 'step_finished').map(({ status }) => status);
+  const listStepStatuses = (played: PlayedScript) => ofType(played, 'step_finished').map(({ status }) => status);
   const resultOf = (played: PlayedScript) => ofType(played, 'result').at(-1)?.['value'].of;
 
   itPlays('steps without a script go to a page, fill, choose, tick, press, upload, wait, read, and send', async () => {
-    const played = await play(
+    const played = await playSteps(
       [
         { type: 'python', code: '  open("eob.txt", "w").write("bytes")\n  muster.result({"made": 1})' },
         { type: 'goto', url: '{{ PORTAL }}/sign-in' },
@@ -93,7 +93,7 @@ describe(`The steps of a workflow without a script${skipped}`, () => {
       { USER: 'dana', SECRET: 'hunter2', CLAIM: 'C7' },
     );
     expect([played.code, played.stderr]).toEqual([0, '']);
-    expect(statuses(played)).toEqual(Array(28).fill('passed'));
+    expect(listStepStatuses(played)).toEqual(Array(28).fill('passed'));
     expect(ofType(played, 'step_started').map(({ stepId }) => stepId)).toEqual(
       Array.from({ length: 28 }, (_, at) => `s${at + 1}`),
     );
@@ -122,20 +122,20 @@ describe(`The steps of a workflow without a script${skipped}`, () => {
   });
 
   itPlays.each<[object, RegExp]>([
-    [{ type: 'click', selector: '#nothing', timeout: 300 }, /nothing fits #nothing within 0.3 s/],
-    [{ type: 'fill', field: 'No such field', value: 'x', timeout: 300 }, /nothing fits field\/No such field/],
-    [{ type: 'click', text: 'No such words', timeout: 300 }, /nothing fits says\/No such words/],
+    [{ type: 'click', selector: '#nothing', timeout: 300 }, /no element matches #nothing within 0.3 s/],
+    [{ type: 'fill', field: 'No such field', value: 'x', timeout: 300 }, /no element matches field\/No such field/],
+    [{ type: 'click', text: 'No such words', timeout: 300 }, /no element matches says\/No such words/],
     [{ type: 'select', field: 'Payer', value: 'Nobody', timeout: 300 }, /there is no choice 'Nobody'/],
-    [{ type: 'fill', field: 'Urgent', value: 'perhaps' }, /a box is true or false/],
-    [{ type: 'fill', field: 'Payer' }, /the step says no value/],
+    [{ type: 'fill', field: 'Urgent', value: 'perhaps' }, /a checkbox is true or false/],
+    [{ type: 'fill', field: 'Payer' }, /the step has no value/],
     [{ type: 'press', key: 'Ctrl+Hyper' }, /there is no key Hyper/],
-    [{ type: 'upload', field: 'Attachment', path: '../outside' }, /leads out of the run root/],
+    [{ type: 'upload', field: 'Attachment', path: '../outside' }, /is outside of the run root/],
     [{ type: 'extract', selector: '{{UNKNOWN}}', as: 'x' }, /the run has no variable UNKNOWN/],
     [{ type: 'python', code: 'x = 1\nx.nothing' }, /AttributeError/],
   ])('a run of steps fails at %j with a screenshot and the reason, and stops there', async (step, reason) => {
     const open = { type: 'goto', url: '{{PORTAL}}/claims?user=x' };
-    const played = await play([open, step, { type: 'click', text: 'Send all' }]);
-    expect(statuses(played)).toEqual(['passed', 'failed']);
+    const played = await playSteps([open, step, { type: 'click', text: 'Send all' }]);
+    expect(listStepStatuses(played)).toEqual(['passed', 'failed']);
     expect(ofType(played, 'step_finished').at(-1)!['error']).toMatch(reason);
     expect(played.code).toBe(1);
     expect(Object.keys(played.uploads)).toEqual(['failed-s2.png']);
@@ -143,11 +143,11 @@ describe(`The steps of a workflow without a script${skipped}`, () => {
   });
 
   itPlays('a run of steps fails at an unreachable address', async () => {
-    const played = await play([
+    const played = await playSteps([
       { type: 'goto', url: 'http://127.0.0.1:1/' },
       { type: 'wait', ms: 0 },
     ]);
-    expect(statuses(played)).toEqual(['failed']);
+    expect(listStepStatuses(played)).toEqual(['failed']);
     expect(ofType(played, 'step_finished')[0]!['error']).toMatch(/could not be opened: net::ERR_/);
   });
 
@@ -156,13 +156,13 @@ describe(`The steps of a workflow without a script${skipped}`, () => {
       <input name=name id=a><label>Name of the payer<input id=c></label><label>Zip code<input id=d></label>`;
     const fills = ['name', 'Zip', 'id'].map((field) => ({ type: 'fill', field, value: field, timeout: 500 }));
     const read = ['a', 'b', 'c', 'd'].map((id) => ({ type: 'extract', selector: `#${id}`, as: id }));
-    const played = await play([
+    const played = await playSteps([
       { type: 'goto', url: form.replace(/\s+/g, ' ').replaceAll(' ', '%20') },
       ...fills.slice(0, 2),
       ...read,
     ]);
     expect(resultOf(played)).toEqual({ a: '', b: 'name', c: '', d: 'Zip' });
-    expect((await play([{ type: 'goto', url: form.replace(/\s+/g, '%20') }, fills[2]!])).code).toBe(1);
+    expect((await playSteps([{ type: 'goto', url: form.replace(/\s+/g, '%20') }, fills[2]!])).code).toBe(1);
   });
 
   it('steps that need no browser run without one, and a step that a run cannot do fails as unsupported', async () => {
@@ -173,13 +173,13 @@ describe(`The steps of a workflow without a script${skipped}`, () => {
       { type: 'swipe', direction: 'left' },
       { type: 'python', code: 'muster.result({"n": "never"})' },
     ];
-    const played = await play(steps, { CHROMIUM: '/nowhere' });
-    expect(statuses(played)).toEqual(['passed', 'passed', 'passed', 'failed']);
+    const played = await playSteps(steps, { CHROMIUM: '/nowhere' });
+    expect(listStepStatuses(played)).toEqual(['passed', 'passed', 'passed', 'failed']);
     expect(resultOf(played)).toEqual({ n: 21 });
     // The first step that needs a browser reports what is missing.
-    const lacking = await play([steps[0]!, { type: 'goto', url: 'about:blank' }], { CHROMIUM: '/nowhere' });
-    expect(statuses(lacking)).toEqual(['passed', 'failed']);
-    expect(lacking.stderr).toContain('no browser here');
+    const lacking = await playSteps([steps[0]!, { type: 'goto', url: 'about:blank' }], { CHROMIUM: '/nowhere' });
+    expect(listStepStatuses(lacking)).toEqual(['passed', 'failed']);
+    expect(lacking.stderr).toContain('no browser was found');
     expect(ofType(played, 'error_code')).toEqual([expect.objectContaining({ code: 'unsupported_step' })]);
     expect(ofType(played, 'step_finished').at(-1)!['error']).toContain('a run cannot do a step of the type swipe');
     expect(played.code).toBe(1);

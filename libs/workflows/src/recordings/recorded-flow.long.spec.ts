@@ -191,7 +191,7 @@ describe(`The script of a recording${skipped}`, () => {
       const finished = played.events.filter(({ type }) => type === 'step_finished');
       expect(finished.map(({ status, error }) => [status, error])).toEqual([
         ['passed', undefined],
-        ['failed', 'TimeoutError: nothing fits #gone or aria/Gone within 0.7 s'],
+        ['failed', 'TimeoutError: no element matches #gone or aria/Gone within 0.7 s'],
       ]);
       expect(Object.keys(played.uploads)).toEqual(['failed-step-2.png']);
       expect(played.uploads['failed-step-2.png']!.toString('latin1', 1, 4)).toBe('PNG');
@@ -220,7 +220,7 @@ describe(`The script of a recording${skipped}`, () => {
     [
       'a step of an extension',
       { type: 'customStep', name: 'sign', parameters: { a: [true, null] } },
-      'say in custom()',
+      'write in custom()',
     ],
   ])('the script of a recording reports %s', async (_, step, message) => {
     const played = await play([step], {}, { timeout: 600 });
@@ -233,6 +233,6 @@ describe(`The script of a recording${skipped}`, () => {
     const script = writeScript({ name: 'x', steps: recording.steps, timeoutMs: null });
     const played = await runScript(script, { CHROMIUM: '/nowhere/chromium' });
     expect(played.code).toBe(1);
-    expect(played.stderr).toContain('no browser here: install Chromium, or say in CHROMIUM where it is');
+    expect(played.stderr).toContain('no browser was found: install Chromium, or set CHROMIUM to the path of a browser');
   });
 });

@@ -225,10 +225,10 @@ export function writeManualAction(step: Step, timeout: number | undefined): stri
     formatPythonCall(name, ['page', ...args], { ...named, frame, timeout });
   switch (step['type']) {
     case 'change':
-      if (step['value'] === undefined) return 'lacking("value")';
+      if (step['value'] === undefined) return 'raise_missing_field("value")';
       return callPage('fill_in', [pythonField('selectors'), pythonField('value')]);
     case 'select':
-      if (step['value'] === undefined) return 'lacking("value")';
+      if (step['value'] === undefined) return 'raise_missing_field("value")';
       return callPage('choose', [pythonField('selectors'), pythonField('value')]);
     case 'press':
       return callPage('press', [pythonField('key')], { selectors: step['selectors'] });
@@ -269,7 +269,7 @@ export function writeManualAction(step: Step, timeout: number | undefined): stri
     case 'python':
       return `do_python(browser, ${pythonField('code')}, ${pythonField('id')})`;
     case 'unsupported':
-      return `unsupported(${pythonField('unsupportedType')})`;
+      return `raise_unsupported(${pythonField('unsupportedType')})`;
     default:
       return writeRecordedAction(step, timeout);
   }

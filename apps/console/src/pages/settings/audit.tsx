@@ -92,7 +92,9 @@ function createColumns(show: (entry: AuditEntry) => void): ColumnDef<AuditEntry>
       meta: { className: 'max-xl:hidden' },
       cell: ({ row: { original } }) => (
         <bdi className="font-mono text-xs text-dim">
-          {escapeDirectionMarks(JSON.stringify(original.changes).slice(0, 300))}
+          {Object.keys(original.changes).length > 0
+            ? escapeDirectionMarks(JSON.stringify(original.changes).slice(0, 300))
+            : '–'}
         </bdi>
       ),
     },

@@ -16,7 +16,7 @@ export function PlacementNote({ body }: { body: PlacementPreviewBody }) {
   const { data } = useQuery({
     queryKey: ['placement', body],
     queryFn: ({ signal }) => jobsPreview({ body, signal }),
-    // The note does not disappear while another one is read.
+    // The previous preview stays visible until the next one has arrived.
     placeholderData: keepPreviousData,
     refetchInterval: pollMs,
     retry: false,

@@ -2,6 +2,8 @@ import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
 import { type Harness, makeAgent, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
+import { type SessionStatusChange, sessionStatusChanges } from './autopilot-life';
+import { changeSessionStatus } from './change-session-status';
 import { applyCloseResult } from './end-session';
 import { lockSession } from './session-row';
 
@@ -51,6 +53,34 @@ describe('the end of an autopilot session', () => {
     async (status) => {
       expect(await failCloseCommand({ status, bootedAfterMs: 1000 })).toBe('over');
       expect(await failCloseCommand({ status, bootedAfterMs: -1000 })).toBe('close');
+    },
+  );
+
+  const fromPaused = Object.entries(sessionStatusChanges).filter(([, { from }]) =>
+    (from as readonly string[]).includes('paused'),
+  );
+  it.each(fromPaused.map(([change]) => change as SessionStatusChange))(
+    'the question of a paused session is closed by the change `%s`',
+    async (change) => {
+      const { id: organizationId } = await makeOrganization(harness.db);
+      const { id: agentId } = await makeAgent(harness.db, { organizationId });
+      const [id, questionId] = [newId(), newId()];
+      await sql(
+        `INSERT INTO autopilot_session (id, organization_id, agent_id, status, phase, asked_by, max_steps, max_attempts,
+           max_active_ms, max_cost_micros, approve)
+         VALUES ($1, $2, $3, 'paused', 'look', '{"kind":"api_key","id":"testkey01"}', 10, 3, 60000, 1000000, 'never')`,
+        ...[id, organizationId, agentId],
+      );
+      await sql(
+        `INSERT INTO question (id, organization_id, session_id, agent_id, question_key, question, kind, expires_at)
+         VALUES ($1, $2, $3, $4, 'key', 'Continue?', 'text', muster_now() + interval '1 hour')`,
+        ...[questionId, organizationId, id, agentId],
+      );
+      await harness.db.transaction('system', async (tx) => {
+        const session = (await lockSession(tx, id))!;
+        await changeSessionStatus(tx, session, { change, source: 'api', reason: 'a test' });
+      });
+      expect(await sql('SELECT status FROM question WHERE id = $1', questionId)).toEqual([{ status: 'cancelled' }]);
     },
   );
 });

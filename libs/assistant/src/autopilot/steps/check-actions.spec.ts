@@ -26,21 +26,21 @@ describe('checkActions', () => {
   });
 
   it('an autopilot attempt may have fifty actions, and an action fifty selectors', () => {
-    const selectors = (count: number) => Array.from({ length: count }, () => ({ selector: '#a' }));
-    const actions = (count: number, selectorCount = 0) =>
+    const buildSelectors = (count: number) => Array.from({ length: count }, () => ({ selector: '#a' }));
+    const buildActions = (count: number, selectorCount = 0) =>
       Array.from({ length: count }, () => ({
         action: 'click',
         name: 'a button',
         value: '',
-        selectors: selectors(selectorCount),
+        selectors: buildSelectors(selectorCount),
       })) as unknown as SessionAction[];
-    expect(checkTestActions(actions(50, 50))).toBeNull();
-    expect(checkTestActions(actions(51))).toBe('51 actions are more than the 50 of one attempt');
-    expect(checkTestActions(actions(1, 51))).toBe('51 selectors are more than the 50 of one action');
+    expect(checkTestActions(buildActions(50, 50))).toBeNull();
+    expect(checkTestActions(buildActions(51))).toBe('51 actions are more than the 50 of one attempt');
+    expect(checkTestActions(buildActions(1, 51))).toBe('51 selectors are more than the 50 of one action');
   });
 
   it('the name, the value and the selectors of an autopilot action have a maximum length', () => {
-    const fault = (name: number, value: number, selector: number) =>
+    const checkFillOfLengths = (name: number, value: number, selector: number) =>
       checkTestActions([
         {
           action: 'fill',
@@ -49,10 +49,10 @@ describe('checkActions', () => {
           selectors: [{ selector: 's'.repeat(selector) }],
         } as unknown as SessionAction,
       ]);
-    expect(fault(500, 20_000, 2000)).toBeNull();
-    expect(fault(501, 20_000, 2000)).toBe('the name or the value of an action is too long');
-    expect(fault(500, 20_001, 2000)).toBe('the name or the value of an action is too long');
-    expect(fault(500, 20_000, 2001)).toBe('a selector is longer than 2000 characters');
+    expect(checkFillOfLengths(500, 20_000, 2000)).toBeNull();
+    expect(checkFillOfLengths(501, 20_000, 2000)).toBe('the name or the value of an action is too long');
+    expect(checkFillOfLengths(500, 20_001, 2000)).toBe('the name or the value of an action is too long');
+    expect(checkFillOfLengths(500, 20_000, 2001)).toBe('a selector is longer than 2000 characters');
   });
 
   it('a long value with unclosed braces is accepted as the value of an autopilot action', () => {

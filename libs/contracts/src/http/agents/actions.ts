@@ -160,7 +160,13 @@ export class DrainAnswer {
 }
 
 export class ActivityBody {
-  @TextField({ optional: true, max: 64, description: 'Kind of activity.', example: 'workspace' }) kind?: string;
+  @TextField({
+    optional: true,
+    max: 64,
+    description: 'Activity of the person, in a word of your choice.',
+    example: 'workspace',
+  })
+  kind?: string;
   @DateTimeField({ optional: true, description: 'Time of the activity. Defaults to now; a future time counts as now.' })
   at?: string;
 }

@@ -17,8 +17,8 @@ import { type AgentProvider, agentProviders, type AgentStatus, agentStatuses } f
 const labels = { optional: true, visible: true, maxItems: 50, max: 64, example: ['front-desk'] };
 
 export const activityText =
-  'Time of the agent’s last activity: a job assignment, a callback of a running job, a command, a handshake, or ' +
-  'reported activity. Callbacks update it at most every 5 s.';
+  'Time of the agent’s last activity: a job was assigned, a running job reported, a command was sent, the machine ' +
+  'booted, or a person’s activity was reported. Reports of a running job update it at most every 5 s.';
 
 export class Agent {
   @UuidField() id!: string;

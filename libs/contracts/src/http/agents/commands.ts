@@ -189,7 +189,10 @@ export class RunBuilderBody {
     description: 'Python code of the phase. When absent, the stored function builder:<portal>:<phase> is run.',
   })
   code?: string;
-  @UrlField({ optional: true, description: 'Base URL for the worker’s callbacks; PUBLIC_APP_URL when absent.' })
+  @UrlField({
+    optional: true,
+    description: 'Base URL to which the worker sends its reports; PUBLIC_APP_URL when absent.',
+  })
   serviceBaseUrl?: string;
   @TextField(lineage) workflowPackId?: string;
   @TextField(lineage) workflowPackVersionId?: string;

@@ -122,7 +122,7 @@ export class HandshakeAnswer {
   @IntField({ min: 1, example: 30, description: 'Number of seconds between heartbeats.' }) heartbeatSeconds!: number;
   @TextField({
     description:
-      'HMAC key of the header x-service-signature: the worker signs its callbacks with it, and the service signs ' +
+      'HMAC key of the header x-service-signature: the worker signs its reports with it, and the service signs ' +
       'its calls to the worker. A worker key that is bound to an agent gets a secret for this agent only. Any other ' +
       'worker key gets the secret of the organization.',
     example: 'mss_…',

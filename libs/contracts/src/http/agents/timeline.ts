@@ -38,7 +38,8 @@ export class AgentJobEvent {
   @UuidField() jobId!: string;
   @EnumField(jobStatuses) status!: string;
   @EnumField(jobStatuses, { nullable: true }) previousStatus!: string | null;
-  @JsonField({ nullable: true, description: 'Progress of the job.' }) progress!: Record<string, unknown> | null;
+  @JsonField({ nullable: true, description: 'Progress that the script of the job reported; null if it reported none.' })
+  progress!: Record<string, unknown> | null;
   @DateTimeField() timestamp!: string;
 }
 

@@ -43,7 +43,8 @@ export class OrganizationJobEvent {
     description: 'Status before the event. Equal to status if only the progress changed.',
   })
   previousStatus!: string | null;
-  @JsonField({ nullable: true, description: 'Progress of the job.' }) progress!: Record<string, unknown> | null;
+  @JsonField({ nullable: true, description: 'Progress that the script of the job reported; null if it reported none.' })
+  progress!: Record<string, unknown> | null;
   @DateTimeField() timestamp!: string;
 }
 

@@ -15,7 +15,8 @@ const jobSortsSaid =
 export class JobsExportQuery {
   @EnumField(jobStatuses, { optional: true }) status?: JobStatus;
   @UuidField({ optional: true }) agentId?: string;
-  @TextField({ optional: true, max: 64, description: 'Only jobs whose target has this label.' }) target?: string;
+  @TextField({ optional: true, max: 64, description: 'Only jobs that were launched for any agent with this label.' })
+  target?: string;
   @UuidField({ optional: true }) workflowId?: string;
   @UuidField({ optional: true }) scheduleId?: string;
   @UuidField({ optional: true }) batchId?: string;

@@ -11,7 +11,7 @@ export class StuckRow {
 export class MaintenanceLoop {
   @TextField({ example: 'stop idle agents' }) name!: string;
   @EnumField(serviceApps) app!: string;
-  @TextField({ description: 'Replica that ran the last round.', example: 'dispatcher-6c9f' }) host!: string;
+  @TextField({ description: 'Name of the host that ran the last round.', example: 'dispatcher-6c9f' }) host!: string;
   @IntField({ example: 5000 }) intervalMs!: number;
   @DateTimeField({ description: 'Start of the last round. Rounds without work are recorded at most every 10 s.' })
   lastRunAt!: string;

@@ -68,7 +68,7 @@ class BillingFigures {
   total_steps_before_dedup!: number;
   @IntField({
     example: 2,
-    description: 'Number of these steps that report a claim of an NPI again. These repeated steps are not counted.',
+    description: 'Number of these steps that report a claim for a second time. These repeated steps are not counted.',
   })
   duplicates_removed!: number;
   @JsonField({ example: { '1234567893': 70 } }) claims_per_npi!: Record<string, number>;
@@ -93,7 +93,8 @@ export class BackfillAnswer extends BillingFigures {
 export class BillingMetric extends BillingFigures {
   @UuidField({ description: 'Id of the job. The job may have been deleted since.' }) job_id!: string;
   @EnumField(['claim_result', 'select_org_provider'], {
-    description: 'Type of the steps that the claim count was computed from: claim results, or selections of an NPI.',
+    description:
+      'Type of the steps that the claims were counted from: steps that report a claim, or steps that select an NPI (the number of a health care provider in the US).',
   })
   computed_from!: string;
   @DateTimeField() computed_at!: string;

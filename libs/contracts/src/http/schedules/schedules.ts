@@ -181,7 +181,7 @@ export class Schedule {
   })
   lastRunAt!: string | null;
   @UuidField({ nullable: true }) lastRunJobId!: string | null;
-  @EnumField(tickOutcomes, { nullable: true, description: 'Outcome of the last tick; null before the first one.' })
+  @EnumField(tickOutcomes, { nullable: true, description: 'Outcome of the latest due run; null before the first.' })
   lastResult!: TickOutcome | null;
   @DateTimeField() createdAt!: string;
   @DateTimeField() updatedAt!: string;
@@ -204,7 +204,7 @@ export class ScheduleRun {
 }
 
 export class ScheduleDetail extends Schedule {
-  @ListField(() => ScheduleRun, { maxItems: 50, description: 'Latest ticks with their outcomes, newest first.' })
+  @ListField(() => ScheduleRun, { maxItems: 50, description: 'Latest due runs with their outcomes, newest first.' })
   recentRuns!: ScheduleRun[];
 }
 

@@ -37,7 +37,7 @@ const keySets = [
 const changeAgentThenDispatch = (world: World, agentId: string, work: (tx: Transaction) => Promise<unknown>) =>
   world.fixture.runInTransaction(async (tx) => {
     await work(tx);
-    // As after the report of a machine, its wake or its stop.
+    // Enqueues the same message as the report of a machine, the end of a wake or a stop.
     await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
   });
 const setStatusOfAgent = (world: World, agentId: string, move: object) => {

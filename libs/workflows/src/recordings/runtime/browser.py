@@ -1,8 +1,8 @@
-# --- What the steps above stand on: Chromium over the DevTools protocol, with the standard library alone. ---
+# --- The runtime of the steps above: controls Chromium over the DevTools protocol, with only the standard library. ---
 
 
 class Browser:
-    """A headless Chromium of its own, and the one connection to it."""
+    """A separate headless Chromium, and the only connection to it."""
 
     def __init__(self):
         self.profile = tempfile.mkdtemp(prefix="muster-browser-")
@@ -14,18 +14,18 @@ class Browser:
                 if EXTENSIONS:
                     self.pipe = Pipe()
                 self.process = subprocess.Popen(
-                    [*(self.pipe.command() if self.pipe else []), find_browser(), *self.flags()],
+                    [*(self.pipe.build_command() if self.pipe else []), find_browser(), *self.build_flags()],
                     stdin=subprocess.DEVNULL,
                     stdout=messages,
                     stderr=messages,
-                    pass_fds=self.pipe.theirs if self.pipe else (),
+                    pass_fds=self.pipe.browser_ends if self.pipe else (),
                 )
-            port, path = self.address()
+            port, path = self.read_debugging_address()
             self.socket = WebSocket(port, path)
-            # People can watch it, unless the worker is older than that.
+            # Lets people watch the browser. A worker of an older version does not offer that.
             getattr(muster, "browser", lambda url: None)("ws://127.0.0.1:%d%s" % (port, path))
             if self.pipe:
-                self.pipe.load(EXTENSIONS, self.last_words)
+                self.pipe.load_extensions(EXTENSIONS, self.read_last_output)
         except BaseException:
             self.close()
             raise
@@ -34,7 +34,7 @@ class Browser:
         self.answers = {}
         self.pages = {}
 
-    def flags(self):
+    def build_flags(self):
         return [
             "--headless=new",
             "--remote-debugging-port=0",
@@ -49,7 +49,7 @@ class Browser:
             "--disable-gpu",
             "--mute-audio",
             "--password-store=basic",
-            # Frames of other sites stay within reach of one session.
+            # Keeps frames of other sites in the DevTools session of their page.
             "--disable-site-isolation-trials",
             "--disable-features=IsolateOrigins,site-per-process,Translate",
             # Chromium's sandbox refuses to work for root.
@@ -57,8 +57,8 @@ class Browser:
             "about:blank",
         ]
 
-    def address(self):
-        """Chromium writes down where it listens."""
+    def read_debugging_address(self):
+        """Returns the port and path at which Chromium listens, from the file that Chromium writes."""
         deadline = time.monotonic() + 60
         path = os.path.join(self.profile, "DevToolsActivePort")
         while time.monotonic() < deadline:
@@ -70,16 +70,16 @@ class Browser:
             except OSError:
                 pass
             if self.process.poll() is not None:
-                raise RuntimeError("the browser ended at once: " + self.last_words())
+                raise RuntimeError("the browser ended at once: " + self.read_last_output())
             time.sleep(0.05)
-        raise RuntimeError("the browser did not start within 60 s: " + self.last_words())
+        raise RuntimeError("the browser did not start within 60 s: " + self.read_last_output())
 
-    def last_words(self):
+    def read_last_output(self):
         try:
             with open(self.messages, encoding="utf-8", errors="replace") as file:
-                return file.read()[-1000:].strip() or "it said nothing"
+                return file.read()[-1000:].strip() or "it printed nothing"
         except OSError:
-            return "it said nothing"
+            return "it printed nothing"
 
     def post(self, method, params=None, session=None):
         """Sends a command and does not wait for its answer."""
@@ -96,7 +96,7 @@ class Browser:
         deadline = time.monotonic() + timeout
         try:
             while number not in self.answers:
-                if not self.listen(deadline):
+                if not self.receive_message(deadline):
                     raise TimeoutError("%s was not answered within %g s" % (method, timeout))
             answer = self.answers.pop(number)
         finally:
@@ -105,37 +105,37 @@ class Browser:
             raise BrowserError("%s: %s" % (method, answer["error"].get("message")))
         return answer.get("result", {})
 
-    def listen(self, deadline):
-        """Takes one message; False where none came in time."""
+    def receive_message(self, deadline):
+        """Receives and handles one message. Returns False if none arrives before the deadline."""
         text = self.socket.receive(max(0.001, deadline - time.monotonic()))
         if text is None:
             return False
         message = json.loads(text)
         if "id" not in message:
-            self.heard(message["method"], message.get("params", {}), message.get("sessionId"))
+            self.handle_message(message["method"], message.get("params", {}), message.get("sessionId"))
         elif message["id"] in self.waited:
             self.answers[message["id"]] = message
         return True
 
-    def heard(self, method, params, session):
+    def handle_message(self, method, params, session):
         page = self.pages.get(session)
         if page:
-            page.happened(method, params)
+            page.handle_event(method, params)
 
     def rest(self, seconds):
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            self.listen(deadline)
+            self.receive_message(deadline)
 
-    def settle(self, timeout):
-        """What the pages are about to send, and what they have asked for, arrives; one that asks for ever is left."""
+    def wait_until_idle(self, timeout):
+        """Waits until no page is loading or has an open request, but not longer than the timeout."""
         deadline = time.monotonic() + timeout
         self.rest(0.3)
         while any(page.loading or page.requests for page in self.pages.values()) and time.monotonic() < deadline:
-            self.listen(min(deadline, time.monotonic() + 0.5))
+            self.receive_message(min(deadline, time.monotonic() + 0.5))
 
     def page(self, target="main", timeout=30):
-        """The tab that a step is for: the first one, or the one that shows the address."""
+        """Returns the tab of a step: the first tab, or the tab that shows the address."""
         deadline = time.monotonic() + timeout
         known = {page.target: page for page in self.pages.values()}
         while True:
@@ -148,12 +148,12 @@ class Browser:
                 chosen = [info for info in infos if same_address(info["url"], fill(target))]
             if chosen:
                 number = chosen[0]["targetId"]
-                return known.get(number) or self.attach(number)
+                return known.get(number) or self.attach_to_tab(number)
             if time.monotonic() > deadline:
                 raise TimeoutError("no tab shows %s" % target)
             self.rest(0.1)
 
-    def attach(self, target):
+    def attach_to_tab(self, target):
         session = self.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
         page = self.pages[session] = Page(self, target, session)
         for domain in ("Page", "Runtime", "DOM", "Network"):
@@ -161,7 +161,7 @@ class Browser:
         return page
 
     def close(self):
-        # Asked, it clears up after itself; what does not listen is made to end.
+        # Asks the browser to close, so that it can clean up, and kills it if it does not end.
         ends = [lambda: self.post("Browser.close"), self.process.terminate, self.process.kill] if self.process else []
         for end in ends:
             try:
@@ -178,22 +178,24 @@ EXTENSIONS = [path for path in os.environ.get("MUSTER_BROWSER_EXTENSIONS", "").s
 
 
 class Pipe:
-    """The second way to the browser, the only one by which it takes extensions. It ends when this is closed."""
+    """A second connection to the browser, and the only one that can load extensions. The browser ends when the pipe is
+    closed."""
 
     def __init__(self):
-        # What we read, what they write; what they read, what we write.
+        # This program reads `source` and writes `sink`; the browser has the other two ends.
         self.source, written = os.pipe()
         read, self.sink = os.pipe()
-        self.theirs = (read, written)
+        self.browser_ends = (read, written)
 
-    def command(self):
-        """The browser wants its ends as 3 and 4, which may be in use until another program stands in its place."""
+    def build_command(self):
+        """Returns a command that moves the browser's ends to the descriptors 3 and 4 and then starts the browser. In this
+        process, these descriptors may be in use."""
         place = "import os,sys\na,b=(os.dup(os.dup(int(x)))for x in sys.argv[1:3])\nos.dup2(a,3)\nos.dup2(b,4)\n"
         place += "os.execvp(sys.argv[3],sys.argv[3:])"
-        return [sys.executable, "-I", "-S", "-c", place, *map(str, self.theirs)]
+        return [sys.executable, "-I", "-S", "-c", place, *map(str, self.browser_ends)]
 
-    def load(self, paths, last_words):
-        for end in self.theirs:
+    def load_extensions(self, paths, read_last_output):
+        for end in self.browser_ends:
             os.close(end)
         for path in paths:
             message = {"id": 1, "method": "Extensions.loadUnpacked", "params": {"path": path}}
@@ -203,11 +205,11 @@ class Pipe:
                 ready, _, _ = select.select([self.source], [], [], 30)
                 piece = os.read(self.source, 65536) if ready else b""
                 if not piece:
-                    raise RuntimeError("the browser does not take the extension %s: %s" % (path, last_words()))
+                    raise RuntimeError("the browser rejected the extension %s: %s" % (path, read_last_output()))
                 answer += piece
             error = json.loads(answer[:-1]).get("error")
             if error:
-                raise RuntimeError("the browser does not take the extension %s: %s" % (path, error.get("message")))
+                raise RuntimeError("the browser rejected the extension %s: %s" % (path, error.get("message")))
 
 
 class BrowserError(RuntimeError):

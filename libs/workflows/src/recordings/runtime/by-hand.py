@@ -1,4 +1,4 @@
-# --- What people write beside what the recorder records. ---
+# --- Step types that people write in addition to those of the recorder. ---
 
 CHOOSE = """function (value) {
   if (!(this instanceof HTMLSelectElement)) return null;
@@ -30,26 +30,30 @@ READ = """function (attribute) {
 
 
 def fill_in(page, selectors, value, frame=(), timeout=30):
-    ticked = page.on(page.find(selectors, frame, timeout), TICK, fill(value))
+    ticked = page.call_function(page.find_element(selectors, frame, timeout), TICK, fill(value))
     if ticked is False:
-        raise ValueError("a box is true or false, and cannot be %r" % fill(value))
+        raise ValueError("a checkbox is true or false, and cannot be %r" % fill(value))
     if ticked is None:
         choose(page, selectors, value, frame, timeout)
 
 
 def choose(page, selectors, value, frame=(), timeout=30):
-    """By the value of the choice, or by what people read of it; choices may still be on their way."""
-    element = page.find(selectors, frame, timeout)
-    if page.on(element, "function () { return !(this instanceof HTMLSelectElement); }"):
+    """Selects the choice with this value or this visible text. Waits for it, because a page may add choices later."""
+    element = page.find_element(selectors, frame, timeout)
+    if page.call_function(element, "function () { return !(this instanceof HTMLSelectElement); }"):
         return page.change(selectors, value, frame, timeout)
-    if not page.until(lambda: page.on(page.find(selectors, frame, timeout), CHOOSE, fill(value)), timeout):
+
+    def has_chosen():
+        return page.call_function(page.find_element(selectors, frame, timeout), CHOOSE, fill(value))
+
+    if not page.wait_until(has_chosen, timeout):
         raise ValueError("there is no choice %r" % fill(value))
 
 
 def press(page, key, selectors=None, frame=(), timeout=30):
-    """One key, or several with a plus between them; where an element is named, into that one."""
+    """Presses one key, or several keys joined with a plus. If there are selectors, focuses their element first."""
     if selectors:
-        page.on(page.find(selectors, frame, timeout), "function () { this.focus(); }")
+        page.call_function(page.find_element(selectors, frame, timeout), "function () { this.focus(); }")
     key = fill(key)
     names = {"ctrl": "Control", "cmd": "Meta", "command": "Meta", "option": "Alt", "return": "Enter", "esc": "Escape"}
     names.update({each.lower(): each for each in [*MODIFIERS, *KEY_CODES]})
@@ -60,40 +64,40 @@ def press(page, key, selectors=None, frame=(), timeout=30):
     if wrong:
         raise ValueError("there is no key %s" % wrong[0])
     for each in keys:
-        page.key("keyDown", each)
+        page.send_key_event("keyDown", each)
     for each in reversed(keys):
-        page.key("keyUp", each)
+        page.send_key_event("keyUp", each)
 
 
 def scroll_to(page, selectors, frame=(), timeout=30):
-    page.call("DOM.scrollIntoViewIfNeeded", {"objectId": page.find(selectors, frame, timeout, visible=False)})
+    page.call("DOM.scrollIntoViewIfNeeded", {"objectId": page.find_element(selectors, frame, timeout, visible=False)})
 
 
 def upload(page, selectors, path, frame=(), timeout=30):
-    """A file of the run root, and no other."""
+    """Sets the file of a file input. Only files of the run root are allowed."""
     root = os.path.realpath(os.environ.get("MUSTER_RUN_ROOT") or ".")
     whole = os.path.realpath(os.path.join(root, fill(path)))
     if not whole.startswith(root + os.sep):
-        raise ValueError("%s leads out of the run root" % fill(path))
+        raise ValueError("%s is outside of the run root" % fill(path))
     if not os.path.isfile(whole):
         raise FileNotFoundError("there is no file %s in the run root" % fill(path))
-    element = page.find(selectors, frame, timeout, visible=False)
+    element = page.find_element(selectors, frame, timeout, visible=False)
     page.call("DOM.setFileInputFiles", {"objectId": element, "files": [whole]})
 
 
 def extract(page, selectors, name, attribute=None, frame=(), timeout=30):
-    """Into the run's result, and for {{name}} in what comes later."""
-    muster.result({name: page.on(page.find(selectors, frame, timeout), READ, attribute)})
+    """Adds the element's text to the run's result. Later steps can use it as {{name}}."""
+    muster.result({name: page.call_function(page.find_element(selectors, frame, timeout), READ, attribute)})
 
 
 def extract_all(page, selectors, name, attribute=None, frame=(), timeout=30):
-    """All that the first selector finds, once it finds any."""
-    page.find(selectors, frame, timeout, visible=False)
-    muster.result({name: [page.on(each, READ, attribute) for each in page.matching(selectors, frame)]})
+    """Adds a list with the text of all elements of the first selector that matches. Waits until one matches."""
+    page.find_element(selectors, frame, timeout, visible=False)
+    muster.result({name: [page.call_function(each, READ, attribute) for each in page.find_matching(selectors, frame)]})
 
 
 class ByName:
-    """The steps of a workflow by their names, for Python that people write: page.goto(url), page.fill(selector, value)."""
+    """Methods named like the step types, for Python that people write: page.goto(url), page.fill(selector, value)."""
 
     def goto(self, url, timeout=30):
         self.navigate(url, timeout)
@@ -129,7 +133,7 @@ class ByName:
         self.wait_for_expression(expression, frame, timeout)
 
     def __getattr__(self, name):
-        raise AttributeError("page has no %s%s" % (name, nearest(name, STEP_NAMES)))
+        raise AttributeError("page has no %s%s" % (name, describe_nearest(name, STEP_NAMES)))
 
 
 STEP_NAMES = ["goto", "click", "fill", "type", "select", "check", "press", "hover", "scroll", "upload", "extract"]
@@ -139,14 +143,14 @@ for step_name, do_step in vars(ByName).items():
         setattr(Page, step_name, do_step)
 
 
-def nearest(name, names):
-    """What somebody may have meant who wrote a name that is not there."""
+def describe_nearest(name, names):
+    """Returns a hint with the most similar valid name, for an error about an unknown name."""
     close = difflib.get_close_matches(name.lower(), names, 1, 0.55)
     return ("; did you mean %s? It has " % close[0] if close else "; it has ") + ", ".join(names)
 
 
 def submits(page):
-    """What comes next sends something for good: whoever keeps a browser open wants to know before."""
+    """Announces that the next statement submits data. A session overrides this, because it may have to pause first."""
 
 
 def take_picture(page, name):
@@ -155,53 +159,54 @@ def take_picture(page, name):
     muster.screenshot(path)
 
 
-def unsupported(kind):
-    # A worker may be older than its service.
+def raise_unsupported(kind):
+    # A worker of an older version has no error_code.
     getattr(muster, "error_code", lambda code: None)("unsupported_step")
     raise NotImplementedError("a run cannot do a step of the type %s" % kind)
 
 
 def ask_people(browser, question, name, **given):
-    """Asks people, with a picture of the page, and gives the answer that name for {{name}} in what comes later."""
-    page = browser.shown()
+    """Asks people, with a screenshot of the page. Later steps can use the answer as {{name}}."""
+    page = browser.get_shown_page()
     if page:
         path = "asked-%s.png" % re.sub(r"[^A-Za-z0-9_-]", "_", name)
         page.screenshot(path)
         given["screenshot"] = path
     answer = muster.ask(fill(question), **given)
     RESULTS[name] = answer
-    # A code is for the page that asks for it; what else people say is of the run's result.
+    # A code is only for the page that requires it. Other answers become part of the run's result.
     if given.get("kind") != "code":
         muster.result({name: answer})
 
 
-def lacking(what):
-    raise ValueError("the step says no %s" % what)
+def raise_missing_field(what):
+    raise ValueError("the step has no %s" % what)
 
 
 NAMES = {"__name__": "__main__", "muster": muster}
 
 
 def do_python(browser, code, step_id):
-    """Its names are there in the next one too; browser.page() is the page, and results is what was found so far."""
+    """Runs Python code that a person wrote. Its variables remain for the next Python step. `browser.page()` is the
+    page, and `results` contains the results so far."""
     NAMES.update(browser=browser, results=RESULTS)
     code = textwrap.dedent(code)
     place = "<step %s>" % step_id
-    # What went wrong is shown with its line.
+    # With this entry, a traceback shows the line of the error.
     linecache.cache[place] = (len(code), None, code.splitlines(True), place)
     exec(compile(code, place, "exec"), NAMES)
 
 
-def adding_up(give):
-    """Each result that has names adds to the one before, whichever step gives it."""
+def merge_results_into(report_result):
+    """Returns a muster.result that merges each dict into the results so far. The plain one would replace them."""
 
     def result(value):
         if isinstance(value, dict):
             RESULTS.update(value)
             value = RESULTS
-        give(value)
+        report_result(value)
 
     return result
 
 
-muster.result = adding_up(muster.result)
+muster.result = merge_results_into(muster.result)

@@ -1,13 +1,13 @@
-# --- What a step is expected to lead to: all that is given holds within some time, or the step has failed. ---
+# --- Expectations of a step: all that are specified must be met within the timeout, or the step fails. ---
 
 
 def expect(page, url=None, text=None, not_text=None, selector=None, timeout=10):
     deadline = time.monotonic() + timeout
     while True:
         try:
-            missing = unmet(page, url, text, not_text, selector)
+            missing = find_unmet(page, url, text, not_text, selector)
         except BrowserError as error:
-            # What was asked is gone while the page changes.
+            # An element is missing while the page changes.
             missing = str(error)
         if missing is None:
             return
@@ -16,8 +16,8 @@ def expect(page, url=None, text=None, not_text=None, selector=None, timeout=10):
         page.browser.rest(0.1)
 
 
-def unmet(page, url, text, not_text, selector):
-    """What does not hold, in words; None where all does."""
+def find_unmet(page, url, text, not_text, selector):
+    """Returns a description of the first expectation that is not met; None if all are met."""
     if url and fill(url) not in page.evaluate("location.href"):
         return "the address does not contain %s" % url
     if text or not_text:
@@ -27,7 +27,7 @@ def unmet(page, url, text, not_text, selector):
         if not_text and " ".join(fill(not_text).split()) in shown:
             return "the page shows \u201c%s\u201d" % not_text
     if selector and not any(is_shown(page, selector, frame) for frame in frame_paths(page)):
-        return "nothing that is visible fits %s" % selector
+        return "no visible element matches %s" % selector
     return None
 
 
@@ -44,8 +44,8 @@ def visible_text(page):
 
 def is_shown(page, selector, frame):
     try:
-        found = page.matching([selector], frame)
-        return any(page.on(each, "function () { return (%s)(this); }" % IS_VISIBLE) for each in found)
+        found = page.find_matching([selector], frame)
+        return any(page.call_function(each, "function () { return (%s)(this); }" % IS_VISIBLE) for each in found)
     except BrowserError:
         return False
 

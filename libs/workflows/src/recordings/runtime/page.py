@@ -1,5 +1,5 @@
 class Page:
-    """A tab. Its steps take what the recorder wrote; selectors are tried in its order until one fits."""
+    """A tab. Its steps have the arguments that the recorder wrote. Selectors are tried in order until one matches."""
 
     def __init__(self, browser, target, session):
         self.browser = browser
@@ -14,7 +14,7 @@ class Page:
     def call(self, method, params=None, timeout=30):
         return self.browser.call(method, params, self.session, timeout)
 
-    def happened(self, method, params):
+    def handle_event(self, method, params):
         if method == "Runtime.executionContextCreated":
             context = params["context"]
             data = context.get("auxData") or {}
@@ -36,11 +36,11 @@ class Page:
         elif method in ("Network.loadingFinished", "Network.loadingFailed"):
             self.requests.discard(params["requestId"])
         elif method == "Page.javascriptDialogOpening":
-            # Nobody is there to answer it, and the page waits until somebody does.
+            # Accepts the dialog, because no person answers it and the page waits for an answer.
             self.browser.post("Page.handleJavaScriptDialog", {"accept": True}, self.session)
-            muster.log("info", "the page said: %s" % params.get("message"))
+            muster.log("info", "the page showed a dialog: %s" % params.get("message"))
 
-    # The recorder's steps.
+    # The step types of the recorder.
 
     def set_viewport(self, width, height, scale=1, mobile=False, touch=False, landscape=False):
         angle = {"type": "landscapePrimary", "angle": 90} if landscape else {"type": "portraitPrimary", "angle": 0}
@@ -57,59 +57,61 @@ class Page:
         answer = self.call("Page.navigate", {"url": fill(url)}, timeout)
         if answer.get("errorText"):
             raise BrowserError("%s could not be opened: %s" % (fill(url), answer["errorText"]))
-        self.loaded(deadline)
+        self.wait_until_loaded(deadline)
 
     def click(self, selectors, x=None, y=None, button="left", count=1, hold=0, touch=False, frame=(), timeout=30):
-        found = self.find(selectors, frame, timeout)
+        found = self.find_element(selectors, frame, timeout)
         asked = (x, y)
-        x, y = self.place(found, *asked, timeout)
+        x, y = self.find_click_point(found, *asked, timeout)
         if touch:
             self.call("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
             self.browser.rest(hold)
             self.call("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
             return
-        self.mouse("mouseMoved", x, y)
-        # Pages move under a pointer that comes or goes: menus open and close.
-        moved = self.place(found, *asked, timeout)
+        self.send_mouse_event("mouseMoved", x, y)
+        # The pointer can open or close a menu, which moves the element. So the point is determined again.
+        moved = self.find_click_point(found, *asked, timeout)
         if moved != (x, y):
             x, y = moved
-            self.mouse("mouseMoved", x, y)
+            self.send_mouse_event("mouseMoved", x, y)
         for number in range(1, count + 1):
-            self.mouse("mousePressed", x, y, button, number)
+            self.send_mouse_event("mousePressed", x, y, button, number)
             self.browser.rest(hold)
-            self.mouse("mouseReleased", x, y, button, number)
+            self.send_mouse_event("mouseReleased", x, y, button, number)
 
     def hover(self, selectors, frame=(), timeout=30):
-        self.mouse("mouseMoved", *self.place(self.find(selectors, frame, timeout), None, None, timeout))
+        element = self.find_element(selectors, frame, timeout)
+        self.send_mouse_event("mouseMoved", *self.find_click_point(element, None, None, timeout))
 
     def change(self, selectors, value, frame=(), timeout=30):
         value = fill(value)
-        element = self.find(selectors, frame, timeout)
-        kind = self.on(element, KIND_OF)
+        element = self.find_element(selectors, frame, timeout)
+        kind = self.call_function(element, KIND_OF)
         if kind == "file":
             self.call("DOM.setFileInputFiles", {"objectId": element, "files": [os.path.abspath(value)]})
         elif kind == "typed":
-            self.on(element, SELECT_ALL)
-            # What is selected is replaced by what is typed; an empty text only takes it away.
+            self.call_function(element, SELECT_ALL)
+            # Typed text replaces the selection. insertText cannot insert an empty text, so the selection is deleted instead.
             if value:
                 self.call("Input.insertText", {"text": value})
             else:
-                self.on(element, "function () { this.ownerDocument.execCommand('delete'); }")
-            # The browser says that it has changed when it is left, and says it once.
-            self.on(element, "function () { this.blur(); this.focus(); }")
-        elif not self.on(element, SET_VALUE, value):
+                self.call_function(element, "function () { this.ownerDocument.execCommand('delete'); }")
+            # The browser sends the change event, once, when the field loses the focus.
+            self.call_function(element, "function () { this.blur(); this.focus(); }")
+        elif not self.call_function(element, SET_VALUE, value):
             raise ValueError("there is no choice %r" % value)
 
     def key_down(self, key):
-        self.key("keyDown", fill(key))
+        self.send_key_event("keyDown", fill(key))
 
     def key_up(self, key):
-        self.key("keyUp", fill(key))
+        self.send_key_event("keyUp", fill(key))
 
     def scroll(self, x=0, y=0, selectors=None, frame=(), timeout=30):
         if selectors:
-            element = self.find(selectors, frame, timeout, visible=False)
-            self.on(element, "function (x, y) { this.scrollTo({ left: x, top: y, behavior: 'instant' }); }", x, y)
+            element = self.find_element(selectors, frame, timeout, visible=False)
+            scroll = "function (x, y) { this.scrollTo({ left: x, top: y, behavior: 'instant' }); }"
+            self.call_function(element, scroll, x, y)
         else:
             where = json.dumps({"left": x, "top": y, "behavior": "instant"})
             self.evaluate("window.scrollTo(%s)" % where, frame)
@@ -120,18 +122,18 @@ class Page:
         fits = {">=": lambda n: n >= count, "==": lambda n: n == count, "<=": lambda n: n <= count}[operator]
         seen = [0]
 
-        def enough():
-            found = self.matching(selectors, frame)
+        def has_enough():
+            found = self.find_matching(selectors, frame)
             wanted = (bool(visible), attributes or {}, properties or {})
-            seen[0] = sum(1 for element in found if self.on(element, HAS, *wanted))
+            seen[0] = sum(1 for element in found if self.call_function(element, HAS, *wanted))
             return fits(seen[0])
 
-        if not self.until(enough, timeout):
+        if not self.wait_until(has_enough, timeout):
             message = "%s: %d of them, and not %s %d within %g s"
-            raise TimeoutError(message % (told(selectors), seen[0], operator, count, timeout))
+            raise TimeoutError(message % (format_selectors(selectors), seen[0], operator, count, timeout))
 
     def wait_for_expression(self, expression, frame=(), timeout=30):
-        if not self.until(lambda: self.evaluate(fill(expression), frame), timeout):
+        if not self.wait_until(lambda: self.evaluate(fill(expression), frame), timeout):
             raise TimeoutError("%s was not true within %g s" % (expression, timeout))
 
     def close(self):
@@ -143,34 +145,35 @@ class Page:
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))
 
-    # What they are made of.
+    # Functions that the steps use.
 
     @contextlib.contextmanager
     def navigation(self, timeout=30):
-        """The recorder saw that the step led to another address: it is over when that is there."""
+        """Waits until the page that the step opens is loaded. The recording shows that the step opens another page."""
         before = self.navigations
         deadline = time.monotonic() + timeout
         yield
-        if not self.until(lambda: self.navigations > before, timeout):
-            raise TimeoutError("the step led nowhere within %g s" % timeout)
-        self.loaded(deadline)
+        if not self.wait_until(lambda: self.navigations > before, timeout):
+            raise TimeoutError("the step opened no page within %g s" % timeout)
+        self.wait_until_loaded(deadline)
 
     @contextlib.contextmanager
     def settled(self, timeout=30):
-        """Where the step leads to another address, it is over when that is there; nobody said that it would."""
+        """Waits until a page that the step may have opened is loaded. It is not known whether the step opens one."""
         yield
         self.browser.rest(0.2)
         deadline = time.monotonic() + timeout
         while self.loading and time.monotonic() < deadline:
-            self.browser.listen(min(deadline, time.monotonic() + 0.5))
+            self.browser.receive_message(min(deadline, time.monotonic() + 0.5))
 
-    def loaded(self, deadline):
+    def wait_until_loaded(self, deadline):
         left = max(0.1, deadline - time.monotonic())
-        if not self.until(lambda: self.evaluate("document.readyState") == "complete", left):
+        if not self.wait_until(lambda: self.evaluate("document.readyState") == "complete", left):
             raise TimeoutError("the page was not loaded in time")
 
-    def until(self, condition, timeout):
-        """Asks again and again: what it asks may be gone while the page changes."""
+    def wait_until(self, condition, timeout):
+        """Checks the condition until it is true or the time is over. A BrowserError counts as false, because elements
+        may be missing while the page changes."""
         deadline = time.monotonic() + timeout
         while True:
             try:
@@ -182,44 +185,45 @@ class Page:
                 return False
             self.browser.rest(0.1)
 
-    def find(self, selectors, frame, timeout, visible=True):
+    def find_element(self, selectors, frame, timeout, visible=True):
         found = []
 
-        def look():
-            for element in self.matching(selectors, frame):
-                if not visible or self.on(element, "function () { return (%s)(this); }" % IS_VISIBLE):
+        def find_visible():
+            for element in self.find_matching(selectors, frame):
+                if not visible or self.call_function(element, "function () { return (%s)(this); }" % IS_VISIBLE):
                     found[:] = [element]
                     return True
             return False
 
-        if not self.until(look, timeout):
-            raise TimeoutError("nothing fits %s within %g s" % (told(selectors), timeout))
+        if not self.wait_until(find_visible, timeout):
+            raise TimeoutError("no element matches %s within %g s" % (format_selectors(selectors), timeout))
         return found[0]
 
-    def matching(self, selectors, frame):
-        """The elements of the first selector that has any."""
-        for selector in alternatives(selectors):
+    def find_matching(self, selectors, frame):
+        """Returns the elements of the first selector that matches any."""
+        for selector in list_selectors(selectors):
             chain = [fill(part) for part in ([selector] if isinstance(selector, str) else selector)]
             found = [self.evaluate("document", frame, by_value=False)]
             for place, part in enumerate(chain):
                 if place:
-                    roots = [self.handle(each, "function () { return this.shadowRoot || this; }") for each in found]
+                    get_root = "function () { return this.shadowRoot || this; }"
+                    roots = [self.call_for_handle(each, get_root) for each in found]
                 else:
                     roots = found
-                found = [each for root in roots for each in self.query(root, part)]
+                found = [each for root in roots for each in self.query_elements(root, part)]
             if found:
                 return found
         return []
 
-    def query(self, root, selector):
+    def query_elements(self, root, selector):
         if selector.startswith("aria/"):
-            return self.query_named(root, selector[5:])
-        listed = self.handle(root, QUERY, selector)
+            return self.query_by_accessible_name(root, selector[5:])
+        listed = self.call_for_handle(root, QUERY, selector)
         parts = self.call("Runtime.getProperties", {"objectId": listed, "ownProperties": True})["result"]
         return [part["value"]["objectId"] for part in parts if part["name"].isdigit()]
 
-    def query_named(self, root, selector):
-        """What assistive technology calls it: a name, and perhaps [role="..."]."""
+    def query_by_accessible_name(self, root, selector):
+        """Returns elements by their accessible name, and by their role if the selector contains [role="..."]."""
         asked = {"objectId": root}
         for name, value in re.findall(r"""\[\s*(name|role)\s*=\s*["']([^"']*)["']\s*\]""", selector):
             asked["accessibleName" if name == "name" else "role"] = value
@@ -234,7 +238,7 @@ class Page:
                 found.append(resolved["object"]["objectId"])
         return found
 
-    def context(self, frame):
+    def find_context(self, frame):
         tree = self.call("Page.getFrameTree")["frameTree"]
         for place in frame:
             children = tree.get("childFrames", [])
@@ -249,50 +253,50 @@ class Page:
     def evaluate(self, expression, frame=(), by_value=True):
         asked = {"expression": expression, "returnByValue": by_value, "awaitPromise": True}
         if frame:
-            asked["contextId"] = self.context(frame)
-        return self.outcome(self.call("Runtime.evaluate", asked), by_value)
+            asked["contextId"] = self.find_context(frame)
+        return self.read_answer(self.call("Runtime.evaluate", asked), by_value)
 
-    def on(self, element, function, *values, by_value=True):
+    def call_function(self, element, function, *values, by_value=True):
         asked = {"objectId": element, "functionDeclaration": function, "returnByValue": by_value}
         asked["arguments"] = [{"value": value} for value in values]
-        return self.outcome(self.call("Runtime.callFunctionOn", asked), by_value)
+        return self.read_answer(self.call("Runtime.callFunctionOn", asked), by_value)
 
-    def handle(self, element, function, *values):
-        return self.on(element, function, *values, by_value=False)
+    def call_for_handle(self, element, function, *values):
+        return self.call_function(element, function, *values, by_value=False)
 
     @staticmethod
-    def outcome(answer, by_value):
+    def read_answer(answer, by_value):
         if "exceptionDetails" in answer:
             details = answer["exceptionDetails"]
             said = (details.get("exception") or {}).get("description") or details.get("text")
             raise BrowserError("the page answered: %s" % said)
         return answer["result"].get("value") if by_value else answer["result"].get("objectId")
 
-    def place(self, element, x, y, timeout):
-        """Where to point, once the element stands still."""
+    def find_click_point(self, element, x, y, timeout):
+        """Returns the point to click, once the element no longer moves."""
         seen = [None]
 
-        def still():
+        def is_still():
             self.call("DOM.scrollIntoViewIfNeeded", {"objectId": element})
             quads = self.call("DOM.getContentQuads", {"objectId": element})["quads"]
             last, seen[0] = seen[0], quads[0] if quads else None
             return seen[0] is not None and last == seen[0]
 
-        if not self.until(still, timeout):
-            raise TimeoutError("the element did not stand still within %g s" % timeout)
+        if not self.wait_until(is_still, timeout):
+            raise TimeoutError("the element kept moving for %g s" % timeout)
         across, down = seen[0][0::2], seen[0][1::2]
         left, top, right, bottom = min(across), min(down), max(across), max(down)
         if x is None or y is None or not (0 <= x <= right - left and 0 <= y <= bottom - top):
             return (left + right) / 2, (top + bottom) / 2
         return left + x, top + y
 
-    def mouse(self, kind, x, y, button="none", count=0):
+    def send_mouse_event(self, kind, x, y, button="none", count=0):
         event = {"type": kind, "x": x, "y": y, "button": button, "clickCount": count, "modifiers": self.modifiers}
         if kind == "mousePressed":
             event["buttons"] = {"left": 1, "right": 2, "middle": 4, "back": 8, "forward": 16}[button]
         self.call("Input.dispatchMouseEvent", event)
 
-    def key(self, kind, key):
+    def send_key_event(self, kind, key):
         code = KEY_CODES.get(key) or (ord(key.upper()) if len(key) == 1 and key.isalnum() and key.isascii() else 0)
         bit = MODIFIERS.get(key, 0)
         if kind == "keyDown":

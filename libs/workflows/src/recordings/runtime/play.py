@@ -1,18 +1,18 @@
 def custom(name, parameters):
-    """A step that an extension of the recorder made: only who made it knows what it does."""
-    raise NotImplementedError("say in custom() what the step %s does; its parameters are %r" % (name, parameters))
+    """A step of an extension of the recorder. Only the author of the extension knows what the step does."""
+    raise NotImplementedError("write in custom() what the step %s does; its parameters are %r" % (name, parameters))
 
 
 @contextlib.contextmanager
 def step(browser, step_id, name, target="main", timeout=30):
-    """A step as a step of the run, with a picture of the page where it fails. Without a target it needs no page."""
+    """Reports a step of the run, with a screenshot of the page if it fails. A step without a target has no page."""
     page = None
     with muster.step(name, step_id=step_id):
         try:
             page = browser.page(target, timeout) if target else None
             yield page
         except Exception:
-            page = page or browser.shown()
+            page = page or browser.get_shown_page()
             if page:
                 try:
                     path = "failed-%s.png" % re.sub(r"[^A-Za-z0-9_-]", "_", step_id)
@@ -34,20 +34,20 @@ class LazyBrowser:
             self.browser = Browser()
         return self.browser.page(target, timeout)
 
-    def shown(self):
-        """The page that is open, for a picture of it."""
+    def get_shown_page(self):
+        """Returns the open page for a screenshot; None if there is none."""
         return next(iter(self.browser.pages.values()), None) if self.browser else None
 
     def rest(self, seconds):
-        """What the pages say meanwhile is heard."""
+        """Waits, and handles the messages of the pages during the wait."""
         if self.browser:
             self.browser.rest(seconds)
         else:
             time.sleep(seconds)
 
-    def settle(self, timeout):
+    def wait_until_idle(self, timeout):
         if self.browser:
-            self.browser.settle(timeout)
+            self.browser.wait_until_idle(timeout)
 
     def close(self):
         if self.browser:
@@ -58,8 +58,8 @@ def play(run):
     browser = LazyBrowser()
     try:
         run(browser)
-        # What the last step sent off is not to end with the browser.
-        browser.settle(5)
+        # Closing the browser would abort requests that the last step has started.
+        browser.wait_until_idle(5)
     finally:
         browser.close()
 

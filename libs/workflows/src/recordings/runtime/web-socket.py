@@ -1,5 +1,5 @@
 class WebSocket:
-    """RFC 6455 from the client's side, as far as a browser on this machine needs it."""
+    """A WebSocket client (RFC 6455), limited to what a browser on this machine needs."""
 
     def __init__(self, port, path):
         self.socket = socket.create_connection(("127.0.0.1", port), 30)
@@ -16,7 +16,7 @@ class WebSocket:
         ]
         self.socket.sendall(("\r\n".join(lines) + "\r\n\r\n").encode("ascii"))
         while b"\r\n\r\n" not in self.buffer:
-            self.read()
+            self.read_bytes()
         head, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
         if not head.startswith(b"HTTP/1.1 101"):
             raise RuntimeError("the browser refused the connection: %s" % head[:200])
@@ -30,19 +30,20 @@ class WebSocket:
             head = struct.pack("!BBH", 0x80 | kind, 0x80 | 126, size)
         else:
             head = struct.pack("!BBQ", 0x80 | kind, 0x80 | 127, size)
-        # A mask of zeros is a mask: nobody is between us and the browser whom it would have to confuse.
+        # A client must mask its frames. The mask is zero, because there is no proxy between this program and the
+        # browser that unmasked bytes could confuse.
         self.socket.settimeout(30)
         self.socket.sendall(head + b"\0\0\0\0" + data)
 
     def receive(self, timeout):
-        """The next message; None where there is none in time."""
+        """Returns the next message; None if none arrives in time."""
         deadline = time.monotonic() + timeout
         while True:
-            frame = self.frame()
+            frame = self.parse_frame()
             if frame is None:
                 self.socket.settimeout(max(0.001, deadline - time.monotonic()))
                 try:
-                    self.read()
+                    self.read_bytes()
                 except socket.timeout:
                     return None
                 continue
@@ -57,7 +58,7 @@ class WebSocket:
                     text, self.parts = self.parts, b""
                     return text.decode("utf-8", "replace")
 
-    def frame(self):
+    def parse_frame(self):
         if len(self.buffer) < 2:
             return None
         first, second = self.buffer[0], self.buffer[1]
@@ -72,7 +73,7 @@ class WebSocket:
         data, self.buffer = self.buffer[start : start + size], self.buffer[start + size :]
         return bool(first & 0x80), first & 0x0F, data
 
-    def read(self):
+    def read_bytes(self):
         data = self.socket.recv(1 << 20)
         if not data:
             raise EndOfBrowser("the browser has ended")

@@ -5,33 +5,33 @@ def find_browser():
         path = shutil.which(name)
         if path:
             return path
-    raise RuntimeError("no browser here: install Chromium, or say in CHROMIUM where it is")
+    raise RuntimeError("no browser was found: install Chromium, or set CHROMIUM to the path of a browser")
 
 
 def same_address(one, other):
     return one.rstrip("/") == other.rstrip("/")
 
 
-def told(selectors):
-    return " or ".join(" >> ".join(each) if isinstance(each, list) else each for each in alternatives(selectors))
+def format_selectors(selectors):
+    return " or ".join(" >> ".join(each) if isinstance(each, list) else each for each in list_selectors(selectors))
 
 
-def alternatives(selectors):
-    """Several are tried in their order; people may also write just one."""
+def list_selectors(selectors):
+    """Returns the selectors as a list, because people may write a single one."""
     return [selectors] if isinstance(selectors, str) else selectors
 
 
 def frame_paths(page):
-    """Where the page and its frames are, as steps say it."""
+    """Returns the paths of the page and of its frames, in the format of steps."""
     found = []
 
-    def walk(tree, path):
+    def add_frame(tree, path):
         found.append(path)
         for place, child in enumerate(tree.get("childFrames", [])):
             if len(found) < 30:
-                walk(child, (*path, place))
+                add_frame(child, (*path, place))
 
-    walk(page.call("Page.getFrameTree")["frameTree"], ())
+    add_frame(page.call("Page.getFrameTree")["frameTree"], ())
     return found
 
 
@@ -39,10 +39,10 @@ RESULTS = {}
 
 
 def fill(text):
-    """{{NAME}} is what an earlier step gave that name, or else the run's variable, or secret, of that name;
-    {{totp:NAME}} a code of that TOTP of the vault."""
+    """Replaces {{NAME}} by the result of an earlier step with this name, or else by the run's variable or secret.
+    Replaces {{totp:NAME}} by a code of this TOTP of the vault."""
 
-    def value(match):
+    def resolve_name(match):
         name = match.group(1)
         if re.fullmatch(r"totp:\s*[A-Za-z_][A-Za-z0-9_]*", name):
             return muster.totp(name[5:].strip())
@@ -51,7 +51,7 @@ def fill(text):
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             return match.group(0)
         if name not in os.environ:
-            raise LookupError("the run has no variable %s, and no earlier step gave it" % name)
+            raise LookupError("the run has no variable %s, and no earlier step set it" % name)
         return os.environ[name]
 
-    return re.sub(r"\{\{\s*([^{}]+?)\s*\}\}", value, text)
+    return re.sub(r"\{\{\s*([^{}]+?)\s*\}\}", resolve_name, text)

@@ -1,4 +1,4 @@
-# --- An attempt at a step: actions, or code, one after the other, and what was expected of them. ---
+# --- An attempt at a step: runs actions or code one after the other, and then checks the expectation. ---
 
 FIND_TIMEOUT = 10
 SETTLE_TIMEOUT = 30
@@ -18,17 +18,17 @@ class Attempt:
         self.steps = []
         muster.found = {}
 
-    def note(self, **what):
-        """On disk before what it says happens."""
+    def write_journal(self, **what):
+        """Writes an entry to disk before the action that it describes happens."""
         with open(self.journal, "a", encoding="utf-8") as file:
             file.write(json.dumps({"at": self.at, **what}) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
     def run(self):
-        outcome, why, error = self.outcome()
+        outcome, why, error = self.run_and_judge()
         if self.submitted:
-            self.note(submit="done")
+            self.write_journal(submit="done")
         return {
             "outcome": outcome,
             "error": error and hide(error)[:4000],
@@ -37,17 +37,17 @@ class Attempt:
             "submitted": self.submitted,
             "done": self.done,
             "steps": hide_deep(self.steps),
-            "extracted": bounded(hide_deep(muster.found)),
+            "extracted": limit_size(hide_deep(muster.found)),
         }
 
-    def outcome(self):
-        """(outcome, why, error)"""
+    def run_and_judge(self):
+        """Runs the attempt and returns (outcome, why, error)."""
         try:
             if self.asked.get("code") is not None:
                 self.run_code(self.asked["code"])
             else:
                 self.run_actions(self.asked.get("actions") or [])
-            expect(self.browser.page(), **expectation(self.asked.get("expect")))
+            expect(self.browser.page(), **to_expect_arguments(self.asked.get("expect")))
             return "passed", None, None
         except WouldSubmit:
             return "would_submit", None, None
@@ -71,13 +71,13 @@ class Attempt:
     # Actions.
 
     def run_actions(self, actions):
-        # All names first: with one that is wrong, nothing is done.
+        # Checks all names first, so that no action runs if a name is wrong.
         for action in actions:
             require_names(action["value"], *(each["selector"] for each in action["selectors"]))
             if any(names_secret(each["selector"]) for each in action["selectors"]):
-                raise OutOfBounds("a vault key is not for a selector")
+                raise OutOfBounds("a selector must not contain a vault key")
         while self.at < len(actions):
-            self.note()
+            self.write_journal()
             self.run_action(actions[self.at])
             self.at += 1
 
@@ -89,20 +89,20 @@ class Attempt:
             if action["action"] in ("navigate", "wait") and not action["selectors"]:
                 step = getattr(self, "do_" + action["action"])(page, action)
             else:
-                step = self.with_element(page, action)
+                step = self.run_on_element(page, action)
         finally:
             page.holds_posts = False
         if page.held:
             raise WouldSubmit()
         self.browser.require_unblocked(before)
-        target = {} if self.browser.is_first(page) else {"target": generalised(hide(page.address()))[0]}
+        target = {} if self.browser.is_first_tab(page) else {"target": generalize_selector(hide(page.get_address()))[0]}
         self.steps.append({**step, **target, **({"submits": True} if action["submits"] else {})})
 
     def do_navigate(self, page, action):
-        url = urllib.parse.urljoin(page.address(), action["value"])
+        url = urllib.parse.urljoin(page.get_address(), action["value"])
         if names_secret(url):
-            raise OutOfBounds("a vault key is not for an address")
-        self.announce(action)
+            raise OutOfBounds("an address must not contain a vault key")
+        self.announce_submission(action)
         page.navigate(url)
         self.done.append({"at": self.at, "name": action["name"], "candidates": []})
         return {"type": "navigate", "url": url}
@@ -113,29 +113,29 @@ class Attempt:
         self.done.append({"at": self.at, "name": action["name"], "candidates": []})
         return {"type": "wait", "ms": milliseconds}
 
-    def with_element(self, page, action):
+    def run_on_element(self, page, action):
         kind = action["action"]
         given = action["selectors"]
         if kind == "press" and not given:
-            self.announce(action)
+            self.announce_submission(action)
             press(page, action["value"])
-            self.settle(page)
+            self.wait_until_settled(page)
             self.done.append({"at": self.at, "name": action["name"], "candidates": []})
             return {"type": "press", "key": action["value"]}
-        frame, element, selector = locate(page, [each["selector"] for each in given], FIND_TIMEOUT)
-        candidates = candidates_of(page, frame, element, given)
+        frame, element, selector = locate_element(page, [each["selector"] for each in given], FIND_TIMEOUT)
+        candidates = list_candidates(page, frame, element, given)
         used = [selector]
-        self.announce(action)
+        self.announce_submission(action)
         step = getattr(self, "on_" + kind)(page, action, used, frame)
         self.done.append({"at": self.at, "name": action["name"], "candidates": candidates})
-        kept = [each["selector"] for each in candidates if each["uniqueNow"]][:4] or [generalised(selector)[0]]
+        kept = [each["selector"] for each in candidates if each["uniqueNow"]][:4] or [generalize_selector(selector)[0]]
         return {**step, "selectors": kept, **({"frame": list(frame)} if frame else {})}
 
-    def announce(self, action):
+    def announce_submission(self, action):
         if action["submits"]:
             self.browser.about_to_submit()
 
-    def settle(self, page):
+    def wait_until_settled(self, page):
         with page.settled(SETTLE_TIMEOUT):
             pass
 
@@ -179,7 +179,7 @@ class Attempt:
     # Code.
 
     def run_code(self, code):
-        """Statement by statement, so that what stopped before a submit can go on there."""
+        """Runs the code statement by statement, so that code that stopped before a submission can continue there."""
         try:
             code = textwrap.dedent(code)
             body = ast.parse(code, PLACE).body
@@ -192,7 +192,7 @@ class Attempt:
         CODE_NAMES["page"] = self.browser.page()
         announced = False
         while self.at < len(body):
-            self.note()
+            self.write_journal()
             was_announced, said = announced, self.submitted
             page, blocked = self.browser.page(), len(self.browser.blocked)
             page.held = False
@@ -200,16 +200,16 @@ class Attempt:
             try:
                 exec(compile(ast.Module([body[self.at]], []), PLACE, "exec"), CODE_NAMES)
                 if isinstance(body[self.at], (ast.Expr, ast.With)):
-                    self.settle(self.browser.page())
+                    self.wait_until_settled(self.browser.page())
             except (NoSuchName, OutOfBounds, UnmetExpectation, EndOfBrowser, Over):
                 self.browser.require_unblocked(blocked)
                 raise
             except Exception as error:
                 self.browser.require_unblocked(blocked)
-                # What was announced had nothing to happen to.
-                if was_announced and isinstance(error, TimeoutError) and str(error).startswith("nothing fits"):
+                # The submission was announced but did not happen, because its element was not found.
+                if was_announced and isinstance(error, TimeoutError) and str(error).startswith("no element matches"):
                     self.submitted = False
-                raise CodeFailed(told_error(error)) from None
+                raise CodeFailed(format_code_error(error)) from None
             except SystemExit as error:
                 raise CodeFailed("the code ended: %s" % error) from None
             finally:
@@ -223,7 +223,7 @@ class Attempt:
 
 PLACE = "<step>"
 CODE_NAMES = {}
-# What stable code is made of, and what people write beside it.
+# Names that learned code uses, and names for code that people write.
 FOR_CODE = {
     **{each.__name__: each for each in (expect, extract, extract_all, press, scroll_to, submits, upload)},
     **{"fill_in": fill_in, "choose": choose, "muster": muster, "results": RESULTS},
@@ -235,23 +235,25 @@ class CodeFailed(Exception):
     pass
 
 
-def meant(error):
-    """A name that the code has not: the nearest one that it has."""
+def suggest_name(error):
+    """Returns a hint with the most similar defined name, for an error about an undefined name."""
     found = re.search(r"^name '(\w+)' is not defined", str(error)) if isinstance(error, NameError) else None
     if not found:
         return ""
     name = found.group(1)
     if name in STEP_NAMES:
         return "; use page.%s" % name
-    return nearest(name, sorted({"page", "browser", *(each for each in FOR_CODE if not each.startswith("__"))}))
+    names = {"page", "browser", *(each for each in FOR_CODE if not each.startswith("__"))}
+    return describe_nearest(name, sorted(names))
 
 
-def told_error(error):
+def format_code_error(error):
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == PLACE]
-    return "%s%s: %s" % ("line %d: " % lines[-1] if lines else "", type(error).__name__, "%s%s" % (error, meant(error)))
+    line = "line %d: " % lines[-1] if lines else ""
+    return "%s%s: %s%s" % (line, type(error).__name__, error, suggest_name(error))
 
 
-def expectation(given):
+def to_expect_arguments(given):
     given = given or {}
     return {
         "url": given.get("url"),
@@ -261,7 +263,7 @@ def expectation(given):
     }
 
 
-def bounded(extracted):
+def limit_size(extracted):
     if len(json.dumps(extracted)) <= MAX_EXTRACTED:
         return extracted
     return {name: json.dumps(value)[: MAX_EXTRACTED // max(1, len(extracted))] for name, value in extracted.items()}

@@ -1,4 +1,4 @@
-# --- How an element is found again: what the product finds itself beside what it was told, the best first. ---
+# --- Finds selectors by which an element can be found again, the best first, in addition to those of the command. ---
 
 SCORES = {"role": 0.95, "label": 0.9, "testid": 0.85, "text": 0.7, "css": 0.5, "xpath": 0.3}
 MAX_CANDIDATES = 8
@@ -72,27 +72,28 @@ SAME = "function (other) { return this === other; }"
 SHOWN = "function () { return (%s)(this); }" % IS_VISIBLE
 
 
-def locate(page, selectors, timeout):
-    """Of the first selector that fits one element alone, else of the first that fits any: (frame, element, selector)."""
+def locate_element(page, selectors, timeout):
+    """Returns (frame, element, selector) of the first selector that matches a single element, else of the first that
+    matches any."""
     found = []
 
-    def search():
+    def search_once():
         for selector in selectors:
-            places = [(frame, each) for frame in frame_paths(page) for each in shown_in(page, frame, selector)]
+            places = [(frame, each) for frame in frame_paths(page) for each in find_shown(page, frame, selector)]
             if places and (len(places) == 1 or not found):
                 found[:] = [(*places[0], selector)]
             if len(places) == 1:
                 break
         return bool(found)
 
-    if not page.until_still(search, timeout):
-        raise NothingFits("nothing that is visible fits %s" % told(selectors))
+    if not page.wait_until_still(search_once, timeout):
+        raise NothingFits("no visible element matches %s" % format_selectors(selectors))
     return found[0]
 
 
-def shown_in(page, frame, selector):
+def find_shown(page, frame, selector):
     try:
-        return [each for each in page.matching([selector], frame) if page.on(each, SHOWN)][:200]
+        return [each for each in page.find_matching([selector], frame) if page.call_function(each, SHOWN)][:200]
     except BrowserError:
         return []
 
@@ -101,31 +102,32 @@ class NothingFits(Exception):
     pass
 
 
-def candidates_of(page, frame, element, given):
-    """What finds this element, with the inputs' values as their names; never with a vault key's value."""
-    ways = [*named_ways(page, element), *page.on(element, WAYS, list(INPUTS.values()))]
+def list_candidates(page, frame, element, given):
+    """Returns selectors that match this element. Values of inputs are replaced by their names. A selector that
+    contains the value of a vault key is left out."""
+    ways = [*list_accessible_selectors(page, element), *page.call_function(element, WAYS, list(INPUTS.values()))]
     ways += [{"kind": each["kind"], "selector": each["selector"]} for each in given]
     known = {}
     for way in ways:
-        selector, is_general = generalised(way["selector"])
+        selector, is_general = generalize_selector(way["selector"])
         score = way.get("score") or SCORES[way["kind"]]
         if hide(way["selector"]) != way["selector"] or len(selector) > 500:
             continue
-        unique = fits_alone(page, frame, element, selector)
+        unique = is_only_match(page, frame, element, selector)
         if unique is None:
             continue
         score = round((score + (0.04 if is_general else 0)) * (1 if unique else 0.5), 3)
         candidate = {"selector": selector, "kind": way["kind"], "score": score, "uniqueNow": unique}
         if selector not in known or known[selector][0]["score"] < score:
             known[selector] = (candidate, is_general)
-    # Found by an input, it is another one for another input: what tells the place alone would miss it.
+    # With another input, a selector that contains the input finds another element. A fixed position would miss it.
     general = [candidate for candidate, is_general in known.values() if is_general and candidate["uniqueNow"]]
     chosen = general or [candidate for candidate, _ in known.values()]
     return sorted(chosen, key=lambda each: -each["score"])[:MAX_CANDIDATES]
 
 
-def named_ways(page, element):
-    """What assistive technology calls it."""
+def list_accessible_selectors(page, element):
+    """Returns selectors with the accessible name and the role."""
     node = page.call("Accessibility.getPartialAXTree", {"objectId": element, "fetchRelatives": False})["nodes"][0]
     role = (node.get("role") or {}).get("value", "")
     name = " ".join(str((node.get("name") or {}).get("value", "")).split())
@@ -139,8 +141,9 @@ def named_ways(page, element):
     return ways
 
 
-def generalised(selector):
-    """What the value of an input is part of finds the value of any other as well."""
+def generalize_selector(selector):
+    """Replaces values of inputs by their names, so that the selector works for other values. Also returns whether any
+    was replaced."""
     general = selector
     for name, value in sorted(INPUTS.items(), key=lambda each: -len(each[1])):
         if len(value) >= 3 and value.strip():
@@ -148,11 +151,11 @@ def generalised(selector):
     return general, bool(NAME.search(general))
 
 
-def fits_alone(page, frame, element, selector):
-    """Whether it fits this element and no other that is visible; None where it does not fit it."""
+def is_only_match(page, frame, element, selector):
+    """Whether this element is the only visible one that the selector matches; None if it does not match it."""
     found = []
     for path in frame_paths(page):
-        found.extend((path, each) for each in shown_in(page, path, selector))
+        found.extend((path, each) for each in find_shown(page, path, selector))
     if not any(path == frame and is_same(page, each, element) for path, each in found):
         return None
     return len(found) == 1
@@ -160,4 +163,4 @@ def fits_alone(page, frame, element, selector):
 
 def is_same(page, one, other):
     asked = {"objectId": one, "functionDeclaration": SAME, "returnByValue": True, "arguments": [{"objectId": other}]}
-    return page.outcome(page.call("Runtime.callFunctionOn", asked), True)
+    return page.read_answer(page.call("Runtime.callFunctionOn", asked), True)

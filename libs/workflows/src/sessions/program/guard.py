@@ -1,8 +1,8 @@
-# --- A browser that stays on the task's addresses, and says before it sends something for good. ---
+# --- A browser that opens only the addresses of the task, and stops before a submission that is not allowed. ---
 
 
 class WouldSubmit(BaseException):
-    """Not an Exception: what a person wrote shall not swallow it."""
+    """Derives from BaseException, so that `except Exception` in code that a person wrote does not catch it."""
 
 
 class AttemptOver(BaseException):
@@ -10,10 +10,10 @@ class AttemptOver(BaseException):
 
 
 class Over(Exception):
-    """The session is."""
+    """The session has ended."""
 
 
-# Each is the answer's, as it was found.
+# Here, results are not merged as in runs: each is added to the answer unchanged.
 muster.result = Reports.result.__get__(muster)
 
 
@@ -25,7 +25,7 @@ SUBMITS = """function () {
 }"""
 SENDS = """(form, method) => (method || form.getAttribute('method') || 'get').trim().toLowerCase() === 'post' &&
   ![...form.elements].some((each) => each.type === 'password')"""
-# In the frame that has the keyboard: Enter in a form's field, and a space on its button.
+# Evaluated in the frame that has the focus: Enter in a form's field, and a space on its button, submit the form.
 PRESS_SUBMITS = """(() => {
   let at = document.hasFocus() ? document.activeElement : null;
   while (at && at.shadowRoot && at.shadowRoot.activeElement) at = at.shadowRoot.activeElement;
@@ -39,9 +39,9 @@ PRESS_SUBMITS = """(() => {
 SUBMITS, PRESS_SUBMITS = SUBMITS % SENDS, PRESS_SUBMITS % SENDS
 
 
-# An element that has not come by then, on a page that neither loads nor changes, does not come.
+# Seconds without loading or changes after which a missing element is not expected to appear any more.
 STILL_FOR = 4
-# How long the runtime of recordings waits for an element where nobody says.
+# Default timeout in seconds with which the runtime of recordings waits for an element.
 USUAL_WAIT = 30
 SHOWN_NOW = """[document.readyState, document.getElementsByTagName('*').length,
   ((document.body || {}).innerText || '').length].join()"""
@@ -49,7 +49,7 @@ SHOWN_NOW = """[document.readyState, document.getElementsByTagName('*').length,
 
 class SessionBrowser(Browser):
     def __init__(self):
-        # Before anything is heard.
+        # Set before the first message arrives.
         self.blocked = []
         self.until = None
         self.fatal = None
@@ -60,40 +60,41 @@ class SessionBrowser(Browser):
         self.call("Browser.setDownloadBehavior", {"behavior": "deny"})
         deadline = time.monotonic() + 30
         while not self.pages:
-            if not self.listen(deadline):
+            if not self.receive_message(deadline):
                 raise TimeoutError("the browser shows no page")
 
-    def flags(self):
+    def build_flags(self):
         off = "IsolateOrigins,site-per-process,IsolateSandboxedIframes,Prerender2,Translate,MediaRouter"
-        kept = [flag for flag in super().flags() if flag != "about:blank" and "--disable-features" not in flag]
+        kept = [flag for flag in super().build_flags() if flag != "about:blank" and "--disable-features" not in flag]
         bounds = ["--renderer-process-limit=3", "--disk-cache-size=52428800", "--js-flags=--max-old-space-size=768"]
-        # What pages say of vault keys' values is not for the disk. Extensions would not be had there.
+        # Incognito keeps values of vault keys off the disk. It is not used with extensions, which do not work in it.
         forgetting = [] if EXTENSIONS else ["--incognito"]
         window = ["--window-size=1280,900", "--hide-scrollbars", "about:blank"]
         return [*kept, *forgetting, "--disable-features=" + off, *bounds, *window]
 
-    def listen(self, deadline):
-        """Every wait is one for a message: here an attempt ends whose time is over."""
+    def receive_message(self, deadline):
+        """Ends an attempt whose time is over. Every wait is a wait for a message, so this check covers all waits."""
         if self.fatal:
             raise Over(self.fatal)
         end = self.until
         if end is None:
-            return super().listen(deadline)
+            return super().receive_message(deadline)
         if time.monotonic() > end:
             self.until = None
             raise AttemptOver("the attempt took too long")
-        return super().listen(min(deadline, end + 0.01)) or time.monotonic() < deadline
+        return super().receive_message(min(deadline, end + 0.01)) or time.monotonic() < deadline
 
-    def heard(self, method, params, session):
+    def handle_message(self, method, params, session):
         if method == "Target.attachedToTarget":
-            self.attached(params)
+            self.prepare_tab(params)
         elif method == "Target.detachedFromTarget":
             self.pages.pop(params["sessionId"], None)
         else:
-            super().heard(method, params, session)
+            super().handle_message(method, params, session)
 
-    def attached(self, params):
-        """Before its page runs: it waits for that. Nothing is waited for here, in the midst of another wait."""
+    def prepare_tab(self, params):
+        """Prepares a new tab, whose page does not run before that. Does not wait for answers, because this is called
+        during another wait."""
         session, info = params["sessionId"], params["targetInfo"]
         page = self.pages[session] = SessionPage(self, info["targetId"], session)
         for domain in ("Page", "Runtime", "DOM", "Network", "Inspector"):
@@ -107,14 +108,14 @@ class SessionBrowser(Browser):
         page.is_popup = len(self.pages) > 1
 
     def page(self, target="main", timeout=30):
-        """The tab that is in front; or the one that shows the address."""
+        """Returns the tab in front, or the one that shows the address."""
         deadline = time.monotonic() + timeout
         while True:
             pages = list(self.pages.values())
-            # A window that was opened and led nowhere is in nobody's way.
+            # Ignores windows that were opened and did not load an allowed page, if there are others.
             pages = [page for page in pages if page.visited] or pages
             if target != "main":
-                pages = [page for page in pages if same_address(page.address(), fill(target))]
+                pages = [page for page in pages if same_address(page.get_address(), fill(target))]
             if pages:
                 return pages[-1]
             if time.monotonic() > deadline:
@@ -123,24 +124,24 @@ class SessionBrowser(Browser):
                 self.call("Target.createTarget", {"url": "about:blank"})
             self.rest(0.1)
 
-    def is_first(self, page):
+    def is_first_tab(self, page):
         return next(iter(self.pages.values()), None) is page
 
-    def block(self, url):
+    def record_blocked(self, url):
         if len(self.blocked) < 50:
             self.blocked.append(hide(url[:500]))
 
     def require_unblocked(self, since=0):
         if len(self.blocked) > since:
-            raise OutOfBounds("the address %s is none of the task's" % self.blocked[-1])
+            raise OutOfBounds("the address %s is not one of the task's addresses" % self.blocked[-1])
 
     def about_to_submit(self):
-        """Said, and on disk, before it happens."""
+        """Records a submission on disk before it happens. Stops the attempt if it may not submit."""
         if self.attempt is None:
             return
         if not self.attempt.may_submit:
             raise WouldSubmit()
-        self.attempt.note(submit="ahead")
+        self.attempt.write_journal(submit="ahead")
         self.attempt.submitted = True
 
 
@@ -154,12 +155,12 @@ class SessionPage(Page):
         self.held = False
         self.is_seeking = False
 
-    def happened(self, method, params):
-        super().happened(method, params)
+    def handle_event(self, method, params):
+        super().handle_event(method, params)
         if method == "Fetch.requestPaused":
-            self.paused(params)
+            self.check_request(params)
         elif method == "Page.frameNavigated" and not params["frame"].get("parentId"):
-            self.arrived(params["frame"].get("url", ""))
+            self.check_arrival(params["frame"].get("url", ""))
         elif method == "Runtime.executionContextDestroyed":
             gone = params["executionContextId"]
             self.worlds = {frame: number for frame, number in self.worlds.items() if number != gone}
@@ -168,12 +169,12 @@ class SessionPage(Page):
         elif method == "Inspector.targetCrashed":
             self.browser.fatal = "its page crashed"
 
-    def paused(self, params):
-        """Each document that is asked for, each hop of a redirect too, before anything of it leaves."""
+    def check_request(self, params):
+        """Decides whether a document may be requested, before the request is sent. Also called for each redirect."""
         request, identity = params["request"], params["requestId"]
         url, is_post = request["url"], request["method"] != "GET"
         is_main = params["frameId"] == self.target
-        # A site's own frames may be of others; what is typed here is not for them.
+        # Frames may show other sites, but their URLs must not contain secrets and they must not receive posts.
         passes = is_allowed(url) or (not is_main and not is_post and hide(url) == url)
         if passes and is_main and is_post and self.holds_posts:
             self.held = True
@@ -182,38 +183,38 @@ class SessionPage(Page):
         if passes:
             self.browser.post("Fetch.continueRequest", {"requestId": identity}, self.session)
             return
-        self.browser.block(url)
+        self.browser.record_blocked(url)
         self.browser.post("Fetch.failRequest", {"requestId": identity, "errorReason": "Aborted"}, self.session)
         if is_main and self.is_popup and not self.visited:
             self.browser.post("Target.closeTarget", {"targetId": self.target})
 
-    def arrived(self, url):
-        """What no request leads to, such as a file, is left again."""
+    def check_arrival(self, url):
+        """Leaves a page that was opened without a request, such as a file, if it is not allowed."""
         self.visited = self.visited or is_allowed(url)
         if is_allowed(url) or url.split(":")[0] in ("about", "chrome-error", ""):
             return
         if url.startswith("blob:") and is_allowed(url[5:]):
             return
-        self.browser.block(url)
+        self.browser.record_blocked(url)
         self.browser.post("Page.navigate", {"url": "about:blank"}, self.session)
 
     def call(self, method, params=None, timeout=30):
-        """What it hands out of the page is let go after each command."""
+        """Puts the objects of the page into a group, which is released after each command."""
         if method in ("Runtime.evaluate", "Runtime.callFunctionOn", "DOM.resolveNode"):
             params = {"objectGroup": "command", **(params or {})}
         return super().call(method, params, timeout)
 
-    def let_go(self):
+    def release_objects(self):
         self.browser.post("Runtime.releaseObjectGroup", {"objectGroup": "command"}, self.session)
 
-    def address(self):
+    def get_address(self):
         return self.call("Page.getFrameTree")["frameTree"]["frame"].get("url", "")
 
-    # What the recordings' runtime does, within bounds.
+    # Functions of the recordings' runtime, with the restrictions of a session.
 
     def navigate(self, url, timeout=30):
         before = len(self.browser.blocked)
-        whole = urllib.parse.urljoin(self.address(), fill(url))
+        whole = urllib.parse.urljoin(self.get_address(), fill(url))
         if is_allowed(whole):
             try:
                 super().navigate(whole, timeout)
@@ -221,29 +222,31 @@ class SessionPage(Page):
                 self.browser.require_unblocked(before)
                 raise
         else:
-            self.browser.block(whole)
+            self.browser.record_blocked(whole)
         self.browser.require_unblocked(before)
 
-    def find(self, selectors, frame, timeout, visible=True):
-        # What somebody says is how long is waited.
+    def find_element(self, selectors, frame, timeout, visible=True):
+        # An explicit timeout is used unchanged; only the default one ends early when the page no longer changes.
         self.is_seeking = timeout == USUAL_WAIT
         try:
-            return super().find(selectors, frame, timeout, visible)
+            return super().find_element(selectors, frame, timeout, visible)
         except TimeoutError as error:
             if timeout != USUAL_WAIT:
                 raise
-            raise TimeoutError("nothing fits %s, and the page has come to rest" % told(selectors)) from error
+            message = "no element matches %s, and the page no longer changes"
+            raise TimeoutError(message % format_selectors(selectors)) from error
         finally:
             self.is_seeking = False
 
-    def until(self, condition, timeout):
+    def wait_until(self, condition, timeout):
         if not self.is_seeking:
-            return super().until(condition, timeout)
+            return super().wait_until(condition, timeout)
         self.is_seeking = False
-        return self.until_still(condition, timeout)
+        return self.wait_until_still(condition, timeout)
 
-    def until_still(self, condition, timeout):
-        """As until; false as well once the page has come to rest without it: there is another way, sooner."""
+    def wait_until_still(self, condition, timeout):
+        """Like wait_until, but also returns False once the page no longer changes, so that the caller can try another
+        way sooner."""
         found, shown, since = [], None, time.monotonic()
 
         def is_over():
@@ -257,43 +260,43 @@ class SessionPage(Page):
                 shown, since = now, time.monotonic()
             return bool(found) or time.monotonic() - since > STILL_FOR
 
-        super().until(is_over, timeout)
+        super().wait_until(is_over, timeout)
         return bool(found)
 
     def click(self, selectors, *more, frame=(), timeout=30, **named):
-        found = self.find(selectors, frame, timeout)
+        found = self.find_element(selectors, frame, timeout)
         self.about_to_click(found)
         super().click(selectors, *more, frame=frame, timeout=timeout, **named)
 
     def about_to_click(self, element):
-        if self.on(element, SUBMITS):
+        if self.call_function(element, SUBMITS):
             self.browser.about_to_submit()
 
-    def key(self, kind, key):
+    def send_key_event(self, kind, key):
         if kind == "keyDown" and key in ("Enter", " "):
             if any(self.evaluate(PRESS_SUBMITS % json.dumps(key), frame) for frame in frame_paths(self)):
                 self.browser.about_to_submit()
-        super().key(kind, key)
+        super().send_key_event(kind, key)
 
     def change(self, selectors, value, frame=(), timeout=30):
-        with typing(self, value, frame):
+        with allow_secret_typing(self, value, frame):
             super().change(selectors, value, frame, timeout)
 
     def frame_origin(self, frame):
         tree = self.call("Page.getFrameTree")["frameTree"]
         for place in frame:
             tree = tree["childFrames"][place]
-        return origin_of(tree["frame"].get("securityOrigin", ""))
+        return get_origin(tree["frame"].get("securityOrigin", ""))
 
 
 @contextlib.contextmanager
-def typing(page, value, frame):
-    """A vault key's value goes into pages of the task and no other, nor into a frame of others within one."""
+def allow_secret_typing(page, value, frame):
+    """Allows the value of a vault key to be typed, but only into pages and frames of the task's origins."""
     if not names_secret(value):
         yield
         return
     if page.frame_origin(frame) not in ALLOWED:
-        raise OutOfBounds("a vault key's value is not for the address that the page shows")
+        raise OutOfBounds("the value of a vault key must not be typed into a page at this address")
     may_type[0] += 1
     try:
         yield
@@ -301,15 +304,15 @@ def typing(page, value, frame):
         may_type[0] -= 1
 
 
-def typed_within_bounds(plain):
-    def bounded(page, selectors, value, frame=(), timeout=30):
-        with typing(page, value, frame):
+def wrap_with_typing_check(plain):
+    def type_within_bounds(page, selectors, value, frame=(), timeout=30):
+        with allow_secret_typing(page, value, frame):
             return plain(page, selectors, value, frame, timeout)
 
-    return bounded
+    return type_within_bounds
 
 
-fill_in, choose = typed_within_bounds(fill_in), typed_within_bounds(choose)
+fill_in, choose = wrap_with_typing_check(fill_in), wrap_with_typing_check(choose)
 
 
 def submits(page):

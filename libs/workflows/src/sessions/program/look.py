@@ -1,9 +1,9 @@
-# --- The page as it is told: a tree, and a picture without what nobody may see. ---
+# --- Describes the page: its accessibility tree, and a screenshot in which secrets are covered. ---
 
 MAX_TREE = 40000
 MAX_NAME = 300
 MAX_OPTIONS = 40
-# Boxes around others say nothing; what a text is made of is the text.
+# Roles that are left out: they only group other elements, or repeat the text of their parent.
 UNSAID = {"none", "generic", "InlineTextBox", "LineBreak", "RootWebArea", "paragraph", "LabelText", "MenuListPopup"}
 STATES = ("checked", "disabled", "expanded", "invalid", "multiline", "pressed", "readonly", "required", "selected")
 BULLETS = re.compile("^[\u2022\u25cf*]+$")
@@ -22,7 +22,7 @@ ASKS_FOR = """(() => {
   return fields.some((each) => each.autocomplete === 'one-time-code' || once.test(texts(each))) ? 'one_time_code' : null;
 })()""" % IS_VISIBLE
 
-# In a world of its own, which the page's scripts cannot see into.
+# Runs in an isolated world, which the page's scripts cannot access.
 SECRET_PLACES = """function (secrets) {
   const plain = (text) => (text || '').replace(/\\s+/g, '').toLowerCase();
   const wanted = secrets.map(plain).filter(Boolean);
@@ -63,11 +63,11 @@ COVER = """function (places) {
 UNCOVER = "function () { globalThis.cover?.remove(); delete globalThis.cover; }"
 
 
-def look(page, picture):
-    """Where the picture is put; None: there is to be none."""
-    tree, is_cut = tree_of(page)
+def describe_page(page, picture):
+    """Returns the description of the page. Saves the screenshot at the path `picture`; without a path, takes none."""
+    tree, is_cut = describe_tree(page)
     answer = {
-        "url": hide(page.address())[:2000],
+        "url": hide(page.get_address())[:2000],
         "title": hide(page.evaluate("document.title") or "")[:300],
         "tree": tree,
         "treeCut": is_cut,
@@ -82,19 +82,19 @@ def look(page, picture):
     return answer
 
 
-def tree_of(page):
+def describe_tree(page):
     lines = []
     for path in frame_paths(page):
         try:
-            frame = frame_id(page, path)
+            frame = get_frame_id(page, path)
             nodes = page.call("Accessibility.getFullAXTree", {"frameId": frame})["nodes"]
         except BrowserError:
-            # It has just gone.
+            # The frame was removed a moment ago.
             continue
         if path:
             lines.append([0, "- frame", None])
-        lines.extend(lines_of(nodes))
-    hide_across(lines)
+        lines.extend(list_tree_lines(nodes))
+    hide_across_texts(lines)
     text, size = [], 0
     for depth, head, name in lines:
         line = "%s%s%s" % ("  " * min(depth, 12), head, "" if name is None else " " + json.dumps(name, ensure_ascii=False))
@@ -105,15 +105,15 @@ def tree_of(page):
     return "\n".join(text), False
 
 
-def frame_id(page, path):
+def get_frame_id(page, path):
     tree = page.call("Page.getFrameTree")["frameTree"]
     for place in path:
         tree = tree["childFrames"][place]
     return tree["frame"]["id"]
 
 
-def lines_of(nodes):
-    """[depth, what it is, what it says] of each that says something."""
+def list_tree_lines(nodes):
+    """Returns [depth, role, text] of each node that has content."""
     by_id = {node["nodeId"]: node for node in nodes}
     roots = [node for node in nodes if node.get("parentId") not in by_id]
     lines = []
@@ -125,23 +125,23 @@ def lines_of(nodes):
         is_text = role == "StaticText"
         inner, inner_said = depth, said
         if is_text:
-            # What the element above is called by is told with it.
+            # A text that is part of the name of the element above is not repeated.
             if name and name not in said:
                 lines.append([depth, "- text", hide(name)[:MAX_NAME]])
         elif not node.get("ignored") and role and (role not in UNSAID):
             lines.append([depth, "- " + role, hide(name)[:MAX_NAME] if name else None])
-            lines[-1][1:] = with_state(node, *lines[-1][1:])
+            lines[-1][1:] = add_state(node, *lines[-1][1:])
             inner, inner_said = depth + 1, name or said
         children = [by_id[each] for each in node.get("childIds", []) if each in by_id]
         if role in ("MenuListPopup", "listbox"):
             children = children[:MAX_OPTIONS]
-        # What is typed is told as its value.
+        # Typed text is already shown as the value of the field.
         if not is_text and role not in ("textbox", "searchbox", "spinbutton"):
             ahead.extend((child, inner, inner_said) for child in reversed(children))
     return lines
 
 
-def with_state(node, head, name):
+def add_state(node, head, name):
     parts = []
     value = (node.get("value") or {}).get("value")
     if value not in (None, ""):
@@ -157,8 +157,8 @@ def with_state(node, head, name):
     return "%s%s [%s]" % (head, said, ", ".join(parts)), None
 
 
-def hide_across(lines):
-    """A value that stands in several texts, one after the other."""
+def hide_across_texts(lines):
+    """Hides a secret that is split over several consecutive texts."""
     texts = [line for line in lines if line[1] == "- text"]
     whole, ends = "", []
     for line in texts:
@@ -175,47 +175,48 @@ def hide_across(lines):
 
 
 def take_covered_picture(page, path):
-    """Taken again where a value came to stand elsewhere meanwhile; answers why there is none."""
+    """Takes a screenshot with covered secrets, and repeats it if a secret moved during it. Returns the reason if there
+    is none."""
     for _ in range(3):
         frames = frame_paths(page)
         covered = []
         try:
-            before = [places_in(page, frame) for frame in frames]
+            before = [find_secret_places(page, frame) for frame in frames]
             for frame, places in zip(frames, before):
                 if places:
-                    in_world(page, frame, COVER, places)
+                    call_in_isolated_world(page, frame, COVER, places)
                     covered.append(frame)
             shot = page.call("Page.captureScreenshot", {"format": "jpeg", "quality": 75}, 15)["data"]
-            after = [places_in(page, frame) for frame in frame_paths(page)]
+            after = [find_secret_places(page, frame) for frame in frame_paths(page)]
         except (BrowserError, TimeoutError, IndexError, KeyError) as error:
-            fault = "the picture could not be taken: %s" % error
+            fault = "the screenshot could not be taken: %s" % error
             continue
         finally:
             for frame in covered:
                 try:
-                    in_world(page, frame, UNCOVER)
+                    call_in_isolated_world(page, frame, UNCOVER)
                 except (BrowserError, TimeoutError, IndexError, KeyError):
-                    # It went with its page.
+                    # The cover was removed together with its page.
                     continue
         if before == after:
             with open(path + ".draft", "wb") as file:
                 file.write(base64.b64decode(shot))
             os.rename(path + ".draft", path)
             return None
-        fault = "a secret field moved while the picture was taken"
+        fault = "a secret field moved while the screenshot was taken"
         page.browser.rest(0.3)
     return fault
 
 
-def places_in(page, frame):
-    return in_world(page, frame, SECRET_PLACES, list(SECRETS.values()))
+def find_secret_places(page, frame):
+    return call_in_isolated_world(page, frame, SECRET_PLACES, list(SECRETS.values()))
 
 
-def in_world(page, frame, function, *values):
-    identity = frame_id(page, frame)
+def call_in_isolated_world(page, frame, function, *values):
+    identity = get_frame_id(page, frame)
     if identity not in page.worlds:
         asked = {"frameId": identity, "worldName": "session"}
         page.worlds[identity] = page.call("Page.createIsolatedWorld", asked)["executionContextId"]
     asked = {"executionContextId": page.worlds[identity], "functionDeclaration": function, "returnByValue": True}
     asked["arguments"] = [{"value": value} for value in values]
-    return page.outcome(page.call("Runtime.callFunctionOn", asked), True)
+    return page.read_answer(page.call("Runtime.callFunctionOn", asked), True)

@@ -1,8 +1,8 @@
-# --- What a session's browser may use, and what nobody may see of it. ---
+# --- The inputs and secrets that a session may use, and the functions that hide the secrets. ---
 
 
 class Reports:
-    """In place of the worker's module of a run: what is found is the answer's, and nobody asks for the rest."""
+    """Replaces the module `muster` of a run. Results become part of the command's answer; other reports are ignored."""
 
     def __init__(self):
         self.found = {}
@@ -31,14 +31,14 @@ muster = sys.modules["muster"] = Reports()
 with open("open.json", encoding="utf-8") as given_file:
     GIVEN = json.load(given_file)
 INPUTS = {name: str(value) for name, value in GIVEN["inputs"].items()}
-# Taken out of the environment: the browser and what a person wrote have no use for them.
+# Removed from the environment, because the browser and code that a person wrote must not read them.
 SECRETS = {name: os.environ.pop(name) for name in GIVEN["secretNames"] if os.environ.get(name)}
 NAME = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")
 HIDDEN = "[secret]"
 
 
-def origin_of(url):
-    """As a browser says it; None of what has none."""
+def get_origin(url):
+    """Returns the origin in the format of browsers; None if the URL has no origin of http or https."""
     try:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -51,11 +51,11 @@ def origin_of(url):
     return "%s://%s%s" % (parts.scheme, host, "" if port in (None, usual) else ":%d" % port)
 
 
-ALLOWED = {origin_of(origin) for origin in GIVEN["allowedOrigins"]} - {None}
+ALLOWED = {get_origin(origin) for origin in GIVEN["allowedOrigins"]} - {None}
 
 
 def is_allowed(url):
-    return origin_of(url) in ALLOWED
+    return get_origin(url) in ALLOWED
 
 
 class NoSuchName(Exception):
@@ -63,27 +63,27 @@ class NoSuchName(Exception):
 
 
 class OutOfBounds(Exception):
-    """An address, or a place for a vault key's value, that is none of the task's."""
+    """The task does not allow this address, or the value of a vault key at this place."""
 
 
-# How deep we are in what may type a vault key's value.
+# Number of nested calls that may type the value of a vault key.
 may_type = [0]
 
 
 def fill(text):
-    def value(match):
+    def resolve_name(match):
         name = match.group(1)
         if name in INPUTS:
             return INPUTS[name]
         if name in SECRETS:
             if not may_type[0]:
-                raise OutOfBounds("the vault key %s is only ever typed into a page of the task" % name)
+                raise OutOfBounds("the vault key %s can only be typed into a page of the task" % name)
             return SECRETS[name]
         if name in RESULTS:
             return RESULTS[name] if isinstance(RESULTS[name], str) else json.dumps(RESULTS[name])
         raise NoSuchName("%s is neither an input nor a vault key of the session" % name)
 
-    return NAME.sub(value, text)
+    return NAME.sub(resolve_name, text)
 
 
 def require_names(*texts):
@@ -97,7 +97,7 @@ def names_secret(text):
     return any(name in SECRETS for name in NAME.findall(text))
 
 
-def spellings(secret):
+def list_spellings(secret):
     quote = urllib.parse.quote
     forms = [secret, quote(secret, safe=""), quote(secret), quote(secret, safe="!'()*"), urllib.parse.quote_plus(secret)]
     forms.append(json.dumps(secret)[1:-1])
@@ -105,9 +105,9 @@ def spellings(secret):
     return [*forms, secret.strip(), *(line for line in lines if len(line) >= 8)]
 
 
-def hiding():
-    """One expression for all of them: spaces may stand within the longer ones, and no letter's case counts."""
-    forms = sorted({form for secret in SECRETS.values() for form in spellings(secret)}, key=len, reverse=True)
+def build_hiding_pattern():
+    """Returns a pattern that matches every secret, ignoring case, and long secrets also with spaces inside."""
+    forms = sorted({form for secret in SECRETS.values() for form in list_spellings(secret)}, key=len, reverse=True)
     parts = []
     for form in forms:
         letters = [re.escape(each) for each in form if len(form) < 6 or not each.isspace()]
@@ -116,22 +116,22 @@ def hiding():
     return re.compile("|".join(parts), re.IGNORECASE) if parts else None
 
 
-HIDING = hiding()
+HIDING = build_hiding_pattern()
 SHORT = {secret.strip() for secret in SECRETS.values() if len(secret.strip()) < 3}
 
 
 def take_codes(codes):
-    """Codes that a person gave for one attempt. Like vault keys they are only ever typed, and hidden from then on."""
+    """Adds codes that a person entered for one attempt. Like vault keys, they are only typed, and always hidden."""
     global HIDING, SHORT
     if not codes:
         return
     SECRETS.update({str(name): str(value) for name, value in codes.items()})
-    HIDING = hiding()
+    HIDING = build_hiding_pattern()
     SHORT = {secret.strip() for secret in SECRETS.values() if len(secret.strip()) < 3}
 
 
 def hide(text):
-    """The text without any vault key's value."""
+    """Returns the text with the values of vault keys replaced."""
     if text.strip() in SHORT and text.strip():
         return HIDDEN
     return HIDING.sub(HIDDEN, text) if HIDING else text

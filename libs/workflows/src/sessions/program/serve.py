@@ -1,4 +1,4 @@
-# --- The session: it answers what is asked of it, one after the other, until it is ended or nobody asks any more. ---
+# --- The session: answers commands one after the other, until it is ended or receives no more commands. ---
 
 ANSWERS, ASKED, PICTURES, JOURNAL = "answers", "asked", "pictures", "journal"
 
@@ -7,37 +7,38 @@ def serve():
     browser = None
     try:
         browser = SessionBrowser()
-        write_whole("ready.json", open_start(browser))
+        write_atomically("ready.json", open_start_page(browser))
         asked_at, measured_at = time.monotonic(), 0
         while time.monotonic() < asked_at + GIVEN["idleMinutes"] * 60:
             for name in sorted(name for name in os.listdir(ASKED) if name.endswith(".json")):
-                answer(browser, name)
+                answer_command(browser, name)
                 asked_at = time.monotonic()
             browser.rest(0.03 if time.monotonic() < asked_at + 60 else 0.25)
             if time.monotonic() > measured_at + 3:
                 measured_at = time.monotonic()
                 require_memory(browser)
-        raise Over("nobody gave it a command for %g minutes" % GIVEN["idleMinutes"])
+        raise Over("it received no command for %g minutes" % GIVEN["idleMinutes"])
     except Exception as error:
-        write_whole("over.json", {"why": hide("%s" % error if isinstance(error, Over) else told_whole(error))[:2000]})
+        why = "%s" % error if isinstance(error, Over) else format_error(error)
+        write_atomically("over.json", {"why": hide(why)[:2000]})
     finally:
         if browser:
             browser.close()
 
 
-def open_start(browser):
+def open_start_page(browser):
     fault = None
     try:
         if GIVEN["startUrl"]:
             browser.page().navigate(GIVEN["startUrl"])
     except (BrowserError, TimeoutError, OutOfBounds) as error:
-        # What is to be seen instead is the service's to judge.
+        # The service decides what to do, by the page that is shown instead.
         fault = hide(str(error))
-    shown = look(browser.page(), os.path.join(PICTURES, "start.jpg"))
+    shown = describe_page(browser.page(), os.path.join(PICTURES, "start.jpg"))
     return {"isOpened": True, "startError": fault, "look": shown}
 
 
-def answer(browser, name):
+def answer_command(browser, name):
     path = os.path.join(ASKED, name)
     with open(path, encoding="utf-8") as file:
         asked = json.load(file)
@@ -50,7 +51,7 @@ def answer(browser, name):
     while time.monotonic() < ready_at:
         browser.rest(0.03)
     try:
-        output = perform(browser, asked, os.path.join(JOURNAL, number + ".jsonl"))
+        output = perform_command(browser, asked, os.path.join(JOURNAL, number + ".jsonl"))
     except AttemptOver as error:
         output = {"holds": False, "unmet": str(error)}
     finally:
@@ -58,16 +59,16 @@ def answer(browser, name):
         browser.attempt = None
     output["blocked"], browser.blocked = browser.blocked, []
     try:
-        output["look"] = look(browser.page(), picture)
+        output["look"] = describe_page(browser.page(), picture)
     except (BrowserError, TimeoutError) as error:
         raise Over("the page does not answer: %s" % error) from error
     for page in browser.pages.values():
-        page.let_go()
-    write_whole(os.path.join(ANSWERS, name), output)
+        page.release_objects()
+    write_atomically(os.path.join(ANSWERS, name), output)
     os.remove(path)
 
 
-def perform(browser, asked, journal):
+def perform_command(browser, asked, journal):
     payload = asked["payload"]
     if asked["kind"] == "autopilot_attempt":
         browser.attempt = Attempt(browser, payload, journal)
@@ -77,20 +78,20 @@ def perform(browser, asked, journal):
     if not payload.get("expect"):
         return {}
     try:
-        expect(browser.page(), **expectation(payload["expect"]))
+        expect(browser.page(), **to_expect_arguments(payload["expect"]))
         return {"holds": True}
     except (UnmetExpectation, NoSuchName, OutOfBounds) as error:
         return {"holds": False, "unmet": hide(str(error))}
 
 
 def require_memory(browser):
-    """A page that grows without end shall not take the machine with it."""
-    used = sum(resident(pid) for pid in descendants(os.getpid()))
+    """Ends the session if its processes use too much memory, before the machine runs out of it."""
+    used = sum(read_resident_bytes(pid) for pid in list_descendants(os.getpid()))
     if used > GIVEN["memoryBytes"]:
         raise Over("its browser used %d MiB of memory" % (used // 1048576))
 
 
-def descendants(root):
+def list_descendants(root):
     parents = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -107,8 +108,8 @@ def descendants(root):
     return found
 
 
-def resident(pid):
-    """Not shared with others, so that what they share counts once at most."""
+def read_resident_bytes(pid):
+    """Returns the resident memory of a process, without the memory that it shares with other processes."""
     try:
         with open("/proc/%d/statm" % pid, encoding="ascii") as file:
             _, all_pages, shared = file.read().split()[:3]
@@ -117,11 +118,11 @@ def resident(pid):
         return 0
 
 
-def told_whole(error):
+def format_error(error):
     return "%s: %s" % (type(error).__name__, error)
 
 
-def write_whole(path, value):
+def write_atomically(path, value):
     draft = path + ".draft"
     with open(draft, "w", encoding="utf-8") as file:
         json.dump(value, file)
