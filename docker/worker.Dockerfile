@@ -2,7 +2,7 @@
 # steps).
 # Build it from the repository's root:
 #   docker build -f docker/worker.Dockerfile -t muster-worker:local .
-ARG NODE_IMAGE=node:22.21.1-bookworm-slim
+ARG NODE_IMAGE=node:24.11.1-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app

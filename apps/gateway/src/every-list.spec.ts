@@ -77,7 +77,7 @@ describe('every list', () => {
   }
 
   /** Returns the rows of a page as texts, and its cursor. */
-  async function read(path: string, query: string): Promise<{ rows: string[]; nextCursor: string | null }> {
+  async function readPage(path: string, query: string): Promise<{ rows: string[]; nextCursor: string | null }> {
     const client = path.startsWith('/api/admin') ? tenant.as.super_admin : tenant.as.admin;
     const { status, body } = await client.get(`${path}${path.includes('?') ? '&' : '?'}${query}`);
     if (status !== 200) throw new Error(`${path} ${query}: ${status} ${JSON.stringify(body)}`);
@@ -85,19 +85,20 @@ describe('every list', () => {
     return { rows: (items as unknown[]).map((item) => JSON.stringify(item)), nextCursor: body.nextCursor };
   }
 
-  it('has each row on exactly one of its pages, in the order of the whole list', async () => {
+  it('every list has each row on exactly one of its pages, in the order of the whole list', async () => {
     const faults: object[] = [];
     const shortLists: string[] = [];
     for (const path of listRequests(house)) {
-      const whole = await read(path, 'limit=200');
+      const whole = await readPage(path, 'limit=200');
       const total = whole.rows.length;
       if (total < 2) {
         if (!path.includes('?')) shortLists.push(path);
         continue;
       }
       const limit = Math.ceil(total / 2);
-      const first = await read(path, `limit=${limit}`);
-      const second = first.nextCursor === null ? null : await read(path, `limit=${limit}&cursor=${first.nextCursor}`);
+      const first = await readPage(path, `limit=${limit}`);
+      const second =
+        first.nextCursor === null ? null : await readPage(path, `limit=${limit}&cursor=${first.nextCursor}`);
       const isWhole =
         JSON.stringify([...first.rows, ...(second?.rows ?? [])].slice(0, total)) === JSON.stringify(whole.rows) &&
         // An even number of rows fills both pages, and no empty page follows the second one.
@@ -109,12 +110,12 @@ describe('every list', () => {
     expect(shortLists).toEqual([]);
   });
 
-  it('has fewer rows with a filter for a rare value, and only rows that it also has without the filter', async () => {
+  it('every list has fewer rows with a filter for a rare value, and only rows that it also has without the filter', async () => {
     const faults: string[] = [];
     for (const path of listRequests(house).filter((each) => each.includes('?'))) {
       const [list = '', query = ''] = path.split('?');
       if (/^sort=[^&]*$|^order=[^&]*$|^month=/.test(query)) continue;
-      const [filtered, all] = [await read(path, 'limit=200'), await read(list, 'limit=200')];
+      const [filtered, all] = [await readPage(path, 'limit=200'), await readPage(list, 'limit=200')];
       const isRare = /needle|rare|nobody|nothing|never/.test(query);
       if (isRare && filtered.rows.length >= all.rows.length) faults.push(path);
       if (all.nextCursor === null && filtered.rows.some((row) => !all.rows.includes(row))) faults.push(path);

@@ -44,26 +44,26 @@ describe('a request that waits for another transaction', () => {
   });
   afterAll(() => harness.close());
 
-  const sql = (text: string, values: unknown[]) => harness.db.query('system', text, values);
+  const querySql = (text: string, values: unknown[]) => harness.db.query('system', text, values);
   beforeEach(async () => {
     const { organizationId } = tenant;
     const email = `${newId()}@locked.test`;
     const { id: userId } = await makeUser(harness.db, { organizationId, email, role: 'viewer' });
     const channelId = newId();
     ids = { organizationId, userId, email, channelId };
-    await sql(
+    await querySql(
       `INSERT INTO own_role (organization_id, name, permissions) VALUES ($1, 'Desk', '{runs.read}')
        ON CONFLICT DO NOTHING`,
       [organizationId],
     );
-    await sql(
+    await querySql(
       `INSERT INTO organization_sso
          (organization_id, issuer, client_id, master_key_id, wrapped_key, sealed, domains, role_claim, role_map, enforced)
        VALUES ($1, 'https://idp.example.com', 'muster', 'test', '', '', '{}', 'groups', '{}', false)
        ON CONFLICT (organization_id) DO UPDATE SET issuer = excluded.issuer, role_map = excluded.role_map`,
       [organizationId],
     );
-    await sql(
+    await querySql(
       `INSERT INTO webhook_endpoint (id, organization_id, url, events, name, kind)
        VALUES ($1::uuid, $2, 'https://example.com', '{pack.promoted}', $1::uuid::text, 'slack')`,
       [channelId, organizationId],
@@ -124,6 +124,14 @@ describe('a request that waits for another transaction', () => {
       status: 400,
     },
     {
+      name: 'to change an alert rule continues after a concurrent change of the rule',
+      hold: `SELECT pg_advisory_xact_lock(hashtextextended(
+               'alert rule' || chr(31) || {organization}::text || ' wake_failed', 0))`,
+      send: () => tenant.as.admin.put('/api/alert-rules/wake_failed', { enabled: true, channelIds: [] }),
+      change: 'SELECT',
+      status: 200,
+    },
+    {
       name: 'to send alerts to a channel finds that the channel was deleted',
       hold: 'SELECT FROM webhook_endpoint WHERE id = {channel} AND organization_id = {organization} FOR UPDATE',
       send: ({ channelId }) =>
@@ -159,21 +167,24 @@ describe('a request that waits for another transaction', () => {
     },
   ];
 
-  it.each(races.map((race) => [race.name, race] as const))('a waiting request %s', async (_, race) => {
-    const { before, hold, send, change, status } = race;
-    const { organizationId: organization, userId: user, channelId: channel } = ids;
-    const fill = (text: string) =>
-      Object.entries({ organization, user, channel }).reduce(
-        (filled, [name, id]) => filled.replaceAll(`{${name}}`, `'${id}'`),
-        text,
+  it.each(races.map((race) => [race.name, race] as const))(
+    'a request fails if, after it waited for another transaction, the request %s',
+    async (_, race) => {
+      const { before, hold, send, change, status } = race;
+      const { organizationId: organization, userId: user, channelId: channel } = ids;
+      const fillPlaceholders = (text: string) =>
+        Object.entries({ organization, user, channel }).reduce(
+          (filled, [name, id]) => filled.replaceAll(`{${name}}`, `'${id}'`),
+          text,
+        );
+      if (before) await querySql(fillPlaceholders(before), []);
+      const [answer] = await runBehindLock(
+        harness.db,
+        (tx) => tx.query(fillPlaceholders(hold)),
+        () => [send(ids)],
+        (tx) => tx.query(fillPlaceholders(change)),
       );
-    if (before) await sql(fill(before), []);
-    const [answer] = await runBehindLock(
-      harness.db,
-      (tx) => tx.query(fill(hold)),
-      () => [send(ids)],
-      (tx) => tx.query(fill(change)),
-    );
-    expect([answer!.status, answer!.body]).toEqual([status, expect.anything()]);
-  });
+      expect([answer!.status, answer!.body]).toEqual([status, expect.anything()]);
+    },
+  );
 });

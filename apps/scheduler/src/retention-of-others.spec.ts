@@ -17,6 +17,10 @@ const more = [
   `INSERT INTO limit_notice (organization_id, month, limit_name, level, max)
    SELECT {organization}, min(month), 'monthlyRunLimit', 'near', 10 FROM usage_counter
    WHERE organization_id = {organization}`,
+  // Notices of the current month are kept.
+  `INSERT INTO limit_notice (organization_id, month, limit_name, level, max)
+   VALUES ({organization}, date_trunc('month', now() AT TIME ZONE 'UTC')::date, 'monthlyRunLimit', 'near', 10)
+   ON CONFLICT DO NOTHING`,
   `INSERT INTO chat_session (id, organization_id, agent_id, owner_kind, owner_id, title, created_at, updated_at)
    SELECT {id}, {organization}, id, 'user', 'somebody', 'Chat', now() - interval '300 days', now() - interval '300 days'
    FROM agent WHERE organization_id = {organization} LIMIT 1`,
@@ -100,6 +104,7 @@ describe('two organizations with the same data', () => {
     const ownAfter = await readTables(own);
     const unchanged = shrinking.filter((name) => ownAfter.get(name)![1] >= ownBefore.get(name)![1]);
     expect(unchanged).toEqual([]);
+    expect(ownAfter.get('limit_notice')![1]).toBe(1);
     expect(shrinking.filter((name) => before.get(name)![1] === 0)).toEqual([]);
   });
 });

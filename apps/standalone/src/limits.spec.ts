@@ -1,4 +1,4 @@
-import { type Answer, type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
+import { type Answer, type Harness, makeAgent, makeJob, startHarness, type Tenant } from '@muster/testing';
 import { newId } from '@muster/platform';
 import { standalone } from './standalone';
 
@@ -13,7 +13,7 @@ interface Limit {
 }
 
 /** Limits on sizes and periods that depend on more than the type of a field: the largest value is still accepted. */
-describe('the limit of', () => {
+describe('limits of requests', () => {
   let harness: Harness;
   let tenant: Tenant;
   let agentId: string;
@@ -42,20 +42,20 @@ describe('the limit of', () => {
 
   const limits: Limit[] = [
     {
-      name: 'a video for an analysis',
+      name: 'the size of a video for an analysis',
       most: 500 * mebibyte,
       status: 413,
       send: (size) => tenant.as.member.post('/api/uploads', { contentType: 'video/mp4', size }),
     },
     {
-      name: 'a file of a worker',
+      name: 'the size of a file of a worker',
       most: 100 * mebibyte,
       status: 413,
       send: (size) =>
         tenant.worker.post(`/api/agents/${agentId}/uploads`, { filename: 'a.txt', contentType: 'text/plain', size }),
     },
     {
-      name: 'an image of a worker',
+      name: 'the size of an image of a worker',
       most: 100 * mebibyte,
       status: 413,
       send: async (size) =>
@@ -64,30 +64,100 @@ describe('the limit of', () => {
         }),
     },
     {
-      name: 'the days of the ended runs of each hour',
+      name: 'the number of days of a list of ended runs per hour',
       most: 31,
       status: 400,
       send: (days) => tenant.api.get(`/api/jobs/activity?from=${dayAfter(0)}&to=${dayAfter(days)}`),
     },
     {
-      name: 'the days of a machine’s time',
+      name: 'the number of days of a machine’s time',
       most: 92,
       status: 400,
       send: (days) =>
         tenant.api.get(`/api/agents/${agentId}/machine-time?from=${dateAfter(0)}&to=${dateAfter(days - 1)}`),
     },
     {
-      name: 'the days of the costs, which are three years',
+      name: 'the characters of an account’s name',
+      most: 100,
+      status: 400,
+      send: async (length) => {
+        await tenant.as.admin.put('/api/vault/LIMIT_PASSWORD', { value: 'secret' });
+        const body = { pool: 'limits', vaultKeys: { password: 'LIMIT_PASSWORD' } };
+        return tenant.as.admin.put(`/api/accounts/${'x'.repeat(length)}`, body);
+      },
+    },
+    {
+      name: 'the secrets of a webhook endpoint',
+      most: 5,
+      status: 409,
+      send: async (count) => {
+        const body = { url: `https://93.184.215.14/${newId()}`, events: ['pack.promoted'] };
+        const { id } = (await tenant.as.admin.post('/api/webhook-endpoints', body)).body;
+        return repeat(count - 1, () => tenant.as.admin.post(`/api/webhook-endpoints/${id}/rotate-secret`, {}));
+      },
+    },
+    {
+      name: 'the open questions of a run',
+      most: 50,
+      status: 409,
+      send: async (count) => {
+        const { id } = await makeJob(harness.db, {
+          ...{ organizationId: tenant.organizationId, status: 'running', commandId: newId() },
+          startedAt: new Date(),
+        });
+        return repeat(count, (at) => {
+          const body = { questionKey: `key ${at}`, question: 'Continue?', kind: 'confirm', timeoutSeconds: 60 };
+          return tenant.worker.post(`/api/jobs/${id}/questions`, body);
+        });
+      },
+    },
+    {
+      name: 'the output of a command',
+      most: 4 * mebibyte,
+      status: 413,
+      send: async (size) =>
+        tenant.worker.post(`/api/agents/${agentId}/commands/${await startImaging()}/result`, {
+          status: 'success',
+          output: 'x'.repeat(size),
+        }),
+    },
+    {
+      name: 'the roles of an organization',
+      most: 100,
+      status: 409,
+      send: async (count) => {
+        await harness.db.query('system', 'DELETE FROM own_role WHERE organization_id = $1', [tenant.organizationId]);
+        await harness.db.query(
+          'system',
+          `INSERT INTO own_role (organization_id, name, permissions)
+           SELECT $1, 'Role ' || n, '{runs.read}' FROM generate_series(2, $2::int) n`,
+          [tenant.organizationId, count],
+        );
+        return tenant.as.admin.post('/api/roles', { name: 'Another', permissions: ['runs.read'] });
+      },
+    },
+    {
+      name: 'the number of days of costs, three years,',
       most: 365 + 365 + 366,
       status: 400,
       send: (days) => tenant.api.get(`/api/costs?from=${dateAfter(0)}&to=${dateAfter(days)}`),
     },
   ];
 
-  it.each(limits.map((limit) => [limit.name, limit] as const))('%s is the largest accepted value', async (_, limit) => {
-    const { most, status, send } = limit;
-    const accepted = await send(most);
-    expect([accepted.status < 300, accepted.body]).toEqual([true, expect.anything()]);
-    expect((await send(most + 1)).status).toBe(status);
-  });
+  /** Returns the last answer to this number of requests. */
+  const repeat = async (count: number, send: (at: number) => Promise<Answer>): Promise<Answer> => {
+    let last!: Answer;
+    for (let at = 1; at <= count; at += 1) last = await send(at);
+    return last;
+  };
+
+  it.each(limits.map((limit) => [limit.name, limit] as const))(
+    '%s may reach its limit but not exceed it',
+    async (_, limit) => {
+      const { most, status, send } = limit;
+      const accepted = await send(most);
+      expect([accepted.status < 300, accepted.body]).toEqual([true, expect.anything()]);
+      expect((await send(most + 1)).status).toBe(status);
+    },
+  );
 });

@@ -39,20 +39,20 @@ describe('work that the database refuses', () => {
     );
     owner = new Client({ connectionString: harness.databaseUrl });
     await owner.connect();
-    await revoke('INSERT, UPDATE, DELETE');
+    await revokePrivileges('INSERT, UPDATE, DELETE');
   });
   afterAll(async () => {
     await owner.end();
     await harness.close();
   });
 
-  const revoke = (privileges: string) =>
+  const revokePrivileges = (privileges: string) =>
     owner.query(`REVOKE ${privileges} ON ALL TABLES IN SCHEMA public FROM muster_app, muster_system`);
 
   /** Routes that write no row: one passes an image on to people who watch, and one only computes times. */
   const changesNothing = ['POST /api/jobs/{id}/screen/frames', 'POST /api/schedules/preview'];
 
-  it('no request that changes something is answered with success', async () => {
+  it('no request that changes something succeeds while the database refuses to write', async () => {
     const succeeded: string[] = [];
     let refused = 0;
     const operations = listOperations(openApiDocument).filter(({ method, access }) => {
@@ -71,8 +71,8 @@ describe('work that the database refuses', () => {
     expect(refused).toBeGreaterThan(60);
   });
 
-  it('the handler of every queue message fails, so that the message is tried again', async () => {
-    await revoke('ALL');
+  it('the handler of every queue message fails while the database refuses to write, so that the message is tried again', async () => {
+    await revokePrivileges('ALL');
     await owner.query('REVOKE ALL ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC, muster_app, muster_system');
     const processors = new Set(providers.filter((each): each is QueueProcessor => each instanceof QueueProcessor));
     const handlers = [...processors].flatMap((processor) =>
@@ -99,7 +99,7 @@ describe('work that the database refuses', () => {
     expect(succeeded).toEqual(['send-due']);
   });
 
-  it('a round of every loop fails', async () => {
+  it('a round of every maintenance loop fails while the database refuses to write', async () => {
     const loops = providers.flatMap((each) => (each instanceof AppLoops ? each['loops'] : []));
     for (const loop of loops) await loop.runOnce();
     const { loopSeconds, loopRows } = harness.app.nest.get(Metrics);

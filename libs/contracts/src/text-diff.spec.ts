@@ -43,19 +43,19 @@ describe('formatUnifiedDiff', () => {
   });
 
   it('two long texts without a common line are compared quickly', () => {
-    const lines = (word: string) =>
+    const makeNumberedLines = (word: string) =>
       Array.from({ length: chooseSize('DIFF_LINES', { short: 5000, long: 20_000 }) }, (_, n) => `${word} ${n}\n`).join(
         '',
       );
-    const patch = formatTestDiff(lines('old'), lines('new'));
-    expect(applyPatch(lines('old'), patch)).toBe(lines('new'));
+    const patch = formatTestDiff(makeNumberedLines('old'), makeNumberedLines('new'));
+    expect(applyPatch(makeNumberedLines('old'), patch)).toBe(makeNumberedLines('new'));
   });
 
   it('a diff of texts with many equal and many different lines is computed quickly, by replacing the whole text', () => {
-    const unlike = (word: string) => Array.from({ length: 600 }, (_, n) => `${word} ${n}\n`).join('');
+    const makeDifferentLines = (word: string) => Array.from({ length: 600 }, (_, n) => `${word} ${n}\n`).join('');
     const [before, after] = ['x', 'z'].map(
       (word) =>
-        `${word}\n${'\n'.repeat(chooseSize('DIFF_EMPTY_LINES', { short: 100_000, long: 900_000 }))}${unlike(word)}`,
+        `${word}\n${'\n'.repeat(chooseSize('DIFF_EMPTY_LINES', { short: 100_000, long: 900_000 }))}${makeDifferentLines(word)}`,
     ) as [string, string];
     const patch = formatTestDiff(before, after).split('\n');
     expect(patch.filter((line) => line.startsWith('-')).length - 1).toBe(before.split('\n').length - 1);

@@ -36,14 +36,16 @@ describe('why a machine is on, and until when', () => {
     idleStopPolicy: 'fixed' as IdleStopPolicy,
     gaps: null as number[] | null,
   };
-  const explain = (facts: Parameters<typeof explainAgent>[0], expected: Parameters<typeof explainAgent>[1] = null) =>
-    explainAgent(facts, expected, now);
-  const runIn = (minutes: number) => ({ name: 'Nightly claims', at: getTimeMinutesAgo(-minutes) });
+  const explainMachine = (
+    facts: Parameters<typeof explainAgent>[0],
+    expected: Parameters<typeof explainAgent>[1] = null,
+  ) => explainAgent(facts, expected, now);
+  const makeScheduledRun = (minutes: number) => ({ name: 'Nightly claims', at: getTimeMinutesAgo(-minutes) });
 
   it('a machine’s idle time starts at its last activity or, if there is none, when its agent came online', () => {
-    expect(explain(agent).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
+    expect(explainMachine(agent).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
     const neverActive = { ...agent, lastActivityAt: null };
-    expect(explain(neverActive)).toEqual({
+    expect(explainMachine(neverActive)).toEqual({
       stopAt: new Date('2026-03-02T08:30:00.000Z'),
       why: expect.stringContaining('about to be stopped'),
       reason: 'idle',
@@ -55,14 +57,14 @@ describe('why a machine is on, and until when', () => {
     ['the worker reported', ': the worker reported. It will be stopped at'],
     ['', '2026-03-02T08:00:00.000Z. It will be stopped at'],
   ])('the explanation of a machine has exactly one full stop after the status reason %p', (statusReason, part) => {
-    expect(explain({ ...agent, statusReason }).why).toContain(part);
+    expect(explainMachine({ ...agent, statusReason }).why).toContain(part);
   });
 
   it('the explanation of a machine names the last activity and the cost since the start', () => {
-    const { why } = explain(agent);
+    const { why } = explainMachine(agent);
     expect(why).toContain('Last activity: a job’s log at 2026-03-02T08:50:00.000Z.');
     expect(why).toContain('It has been on since 2026-03-02T07:30:00.000Z and has cost about $0.18 since then.');
-    expect(explain({ ...agent, status: 'stopped', onSince: null }).why).not.toContain('$');
+    expect(explainMachine({ ...agent, status: 'stopped', onSince: null }).why).not.toContain('$');
   });
 
   it.each([
@@ -76,7 +78,7 @@ describe('why a machine is on, and until when', () => {
     [{ autoStopEnabled: false }, 'idle stop is off'],
     [{ provider: 'external' as const }, 'its machine is external and cannot be stopped by the service'],
   ])('a machine with %j stays on, and its explanation contains the reason', (facts, reason) => {
-    const { stopAt, why } = explain({ ...agent, ...facts });
+    const { stopAt, why } = explainMachine({ ...agent, ...facts });
     expect([stopAt, why]).toEqual([null, expect.stringContaining(`It stays on: ${reason}.`)]);
   });
 
@@ -90,32 +92,36 @@ describe('why a machine is on, and until when', () => {
     [{ queued: true }, 'kept on: has work'],
     [{ provider: 'external' as const }, 'switched on and off by hand'],
   ])('the explanation of an agent with %j has a short reason', (facts, reason) => {
-    expect(explain({ ...agent, ...facts }).reason).toBe(reason);
+    expect(explainMachine({ ...agent, ...facts }).reason).toBe(reason);
   });
 
   it('the explanation of a machine names its next scheduled run and when the machine is woken for it', () => {
-    expect(explain(agent, runIn(50)).why).toContain(
+    expect(explainMachine(agent, makeScheduledRun(50)).why).toContain(
       'It will be stopped at 2026-03-02T09:20:00.000Z if it stays idle. Last activity: a job’s log at 2026-03-02T08:50:00.000Z. ' +
         'Next it expects the run of Nightly claims at 2026-03-02T09:50:00.000Z. It has been on since',
     );
     const stopped = { ...agent, status: 'stopped' as const, onSince: null };
-    expect(explain(stopped, runIn(50)).why).toContain(
+    expect(explainMachine(stopped, makeScheduledRun(50)).why).toContain(
       'at 2026-03-02T09:50:00.000Z, and is woken for it at 2026-03-02T09:48:51.000Z.',
     );
-    expect(explain({ ...stopped, prewake: false }, runIn(50)).why).toMatch(/at 2026-03-02T09:50:00.000Z\.$/);
+    expect(explainMachine({ ...stopped, prewake: false }, makeScheduledRun(50)).why).toMatch(
+      /at 2026-03-02T09:50:00.000Z\.$/,
+    );
     // The time at which the machine is started ahead of its schedule has passed. The machine was started, and a user
     // has stopped it since.
-    expect(explain(stopped, runIn(1)).why).toMatch(/at 2026-03-02T09:01:00.000Z\.$/);
+    expect(explainMachine(stopped, makeScheduledRun(1)).why).toMatch(/at 2026-03-02T09:01:00.000Z\.$/);
   });
 
   it('a machine stays on for a scheduled run that is due soon, and until shortly after its time', () => {
-    const held = explain(agent, runIn(21));
+    const held = explainMachine(agent, makeScheduledRun(21));
     expect(held.stopAt).toEqual(new Date('2026-03-02T09:22:00.000Z'));
-    expect(explain(agent, runIn(21.5)).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
-    expect(explain({ ...agent, prewake: false }, runIn(21)).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
-    const over = { ...agent, lastActivityAt: getTimeMinutesAgo(40), expected: runIn(-1) };
+    expect(explainMachine(agent, makeScheduledRun(21.5)).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
+    expect(explainMachine({ ...agent, prewake: false }, makeScheduledRun(21)).stopAt).toEqual(
+      new Date('2026-03-02T09:20:00.000Z'),
+    );
+    const over = { ...agent, lastActivityAt: getTimeMinutesAgo(40), expected: makeScheduledRun(-1) };
     expect(decideIdleStop(over, now)).toMatchObject({ action: 'stop' });
-    expect(decideIdleStop({ ...over, expected: runIn(-0.5) }, now)).toMatchObject({
+    expect(decideIdleStop({ ...over, expected: makeScheduledRun(-0.5) }, now)).toMatchObject({
       action: 'wait',
       reason: 'the run of Nightly claims is expected at 2026-03-02T08:59:30.000Z',
     });
@@ -123,7 +129,7 @@ describe('why a machine is on, and until when', () => {
 
   it('the explanation of a machine has a stop time only if the machine may be on', () => {
     for (const status of ['stopped', 'starting', 'stopping', 'rebooting', 'terminated'] as const) {
-      const { stopAt, why } = explain({ ...agent, status, onSince: null });
+      const { stopAt, why } = explainMachine({ ...agent, status, onSince: null });
       expect([stopAt, why.endsWith('Z: the worker reported.')]).toEqual([null, true]);
     }
   });
@@ -132,7 +138,7 @@ describe('why a machine is on, and until when', () => {
     const lastActivityAt = getTimeMinutesAgo(60);
     const offline = { ...agent, lastActivityAt, status: 'offline' as const, statusSince: getTimeMinutesAgo(5) };
     const silent = { ...offline, silentSince: getTimeMinutesAgo(5), queued: true };
-    expect(explain(silent).stopAt).toEqual(new Date('2026-03-02T09:25:00.000Z'));
+    expect(explainMachine(silent).stopAt).toEqual(new Date('2026-03-02T09:25:00.000Z'));
     expect(decideIdleStop({ ...silent, expected: null, silentSince: getTimeMinutesAgo(30) }, now).action).toBe('stop');
     expect(
       decideIdleStop({ ...silent, expected: null, running: true, silentSince: getTimeMinutesAgo(90) }, now).action,

@@ -5,7 +5,7 @@ describe('the tries of a model call', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  it('the pause before a further try doubles from 250 ms, plus up to a quarter', async () => {
+  it('the pause before each further try of a model call doubles from 250 ms, plus up to a quarter', async () => {
     let tries = 0;
     const call = runWithRetries({ turns: new Semaphore(1), timeoutMs: 60_000, admit: () => Promise.resolve() }, () => {
       tries += 1;

@@ -20,7 +20,12 @@ describe('models', () => {
   afterEach(() => expect(fake.faults).toEqual([]));
   afterAll(() => fake.close());
 
-  const endpoint = () => ({ baseUrl: fake.url, name: fake.name, visionName: fake.visionName, apiKey: fake.key });
+  const buildModelEndpoint = () => ({
+    baseUrl: fake.url,
+    name: fake.name,
+    visionName: fake.visionName,
+    apiKey: fake.key,
+  });
 
   it('the deployment’s model is called at any configured address', async () => {
     const models = createModels(fake.environment);
@@ -31,7 +36,7 @@ describe('models', () => {
 
   it('an organization’s model is not called at a private address', async () => {
     const models = createModels(fake.environment);
-    const call = models.openOwnerModel('acme', endpoint(), meter).answerChat(hello);
+    const call = models.openOwnerModel('acme', buildModelEndpoint(), meter).answerChat(hello);
     await expect(call).rejects.toMatchObject({ code: 'model_failed', reason: 'unreachable' });
     await expect(models.checkModelAddress(fake.url)).rejects.toThrow('not a public address');
     expect(fake.calls).toEqual([]);
@@ -42,11 +47,15 @@ describe('models', () => {
     await new Promise<void>((resolve) => redirecting.listen(0, '127.0.0.1', resolve));
     const { port } = redirecting.address() as AddressInfo;
     const models = createModels({ OUTBOUND_ALLOW: '127.0.0.1' });
-    const elsewhere = models.openOwnerModel('acme', { ...endpoint(), baseUrl: `http://127.0.0.1:${port}/v1` }, meter);
+    const elsewhere = models.openOwnerModel(
+      'acme',
+      { ...buildModelEndpoint(), baseUrl: `http://127.0.0.1:${port}/v1` },
+      meter,
+    );
     await expect(elsewhere.answerChat(hello)).rejects.toMatchObject({ code: 'model_failed', reason: 'status' });
     expect(fake.calls).toEqual([]);
     fake.addResponses('Ours.');
-    expect(await models.openOwnerModel('acme', endpoint(), meter).answerChat(hello)).toMatchObject({
+    expect(await models.openOwnerModel('acme', buildModelEndpoint(), meter).answerChat(hello)).toMatchObject({
       content: 'Ours.',
     });
     models.onApplicationShutdown();
@@ -58,9 +67,11 @@ describe('models', () => {
     const models = createModels({ OUTBOUND_ALLOW: '127.0.0.1', MODEL_MAX_CONCURRENT: '1' });
     const gone = new AbortController();
     fake.addResponses({ hang: true }, 'Ours.');
-    const slow = models.openOwnerModel('slow', endpoint(), meter).answerChat({ ...hello, signal: gone.signal });
+    const slow = models
+      .openOwnerModel('slow', buildModelEndpoint(), meter)
+      .answerChat({ ...hello, signal: gone.signal });
     slow.catch(() => undefined);
-    expect(await models.openOwnerModel('acme', endpoint(), meter).answerChat(hello)).toMatchObject({
+    expect(await models.openOwnerModel('acme', buildModelEndpoint(), meter).answerChat(hello)).toMatchObject({
       content: 'Ours.',
     });
     gone.abort();

@@ -34,7 +34,8 @@ describe('a model', () => {
       });
     },
   };
-  const timed = (timeoutMs: number) => modelsWith({ MODEL_TIMEOUT_MS: String(timeoutMs) }).openDeploymentModel(meter)!;
+  const openModelWithTimeout = (timeoutMs: number) =>
+    modelsWith({ MODEL_TIMEOUT_MS: String(timeoutMs) }).openDeploymentModel(meter)!;
   const faultOf = (work: Promise<unknown>) =>
     work.then(
       () => null,
@@ -132,7 +133,7 @@ describe('a model', () => {
       fake.addResponses({ status: 429, headers: { 'retry-after': '1' } }, { status: 503 }, 'Here.');
       const startedAt = performance.now();
       // The pause that the model provider requests can be longer than the timeout of the call.
-      expect(await timed(900).answerChat({ messages: hello })).toMatchObject({ content: 'Here.' });
+      expect(await openModelWithTimeout(900).answerChat({ messages: hello })).toMatchObject({ content: 'Here.' });
       expect(performance.now() - startedAt).toBeGreaterThan(1000);
       expect(fake.calls).toHaveLength(3);
       expect(uses).toMatchObject([{ outcome: 'answered' }]);
@@ -166,7 +167,7 @@ describe('a model', () => {
 
     it('a model call without output times out, before the answer and in the middle of a stream', async () => {
       fake.addResponses({ hang: true }, { hang: true }, { content: 'One two three', hang: true, cutAfter: 2 });
-      const slow = timed(200);
+      const slow = openModelWithTimeout(200);
       const late = { code: 'execution_timeout', status: 504, reason: 'timeout' };
       expect(await faultOf(slow.answerChat({ messages: hello }))).toMatchObject(late);
       expect(await faultOf(collectDeltas(slow.streamChat({ messages: hello })))).toMatchObject(late);

@@ -17,7 +17,7 @@ describe('a model with many concurrent calls', () => {
     opened.push(models);
     return models.openDeploymentModel(meter)!;
   };
-  const read = async (model: ReturnType<typeof modelOf>) => {
+  const readStream = async (model: ReturnType<typeof modelOf>) => {
     for await (const _ of model.streamChat({ messages: hello })) continue;
   };
 
@@ -55,7 +55,7 @@ describe('a model with many concurrent calls', () => {
       },
     };
     const model = modelOf(limitedMeter, 2);
-    const calls = Array.from({ length: 10 }, () => [model.answerChat({ messages: hello }), read(model)]);
+    const calls = Array.from({ length: 10 }, () => [model.answerChat({ messages: hello }), readStream(model)]);
     const ends = await Promise.allSettled(calls.flat());
     const refused = ends.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
     for (const { reason } of refused) expect((reason as Error).message).toBe('no more');

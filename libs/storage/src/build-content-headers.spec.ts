@@ -8,7 +8,7 @@ describe('the headers of an uploaded file', () => {
     ['scan.webp', undefined, 'image/webp'],
     ['scan.gif', undefined, 'image/gif'],
     ['scan.txt', 'Image/PNG; charset=x', 'image/png'],
-  ])('%s of the type %s is shown as %s', (filename, contentType, type) => {
+  ])('browsers show the uploaded file %s of the type %s as %s', (filename, contentType, type) => {
     expect(buildContentHeaders(filename, contentType)).toEqual({
       ResponseContentType: type,
       ResponseContentDisposition: `inline; filename="${filename}"`,
@@ -21,13 +21,13 @@ describe('the headers of an uploaded file', () => {
     ['scan.png', 'text/html'],
     ['scan', undefined],
     ['.svg', undefined],
-  ])('%s of the type %s is saved, without a type', (filename, contentType) => {
+  ])('browsers save the uploaded file %s of the type %s, and get no type', (filename, contentType) => {
     expect(buildContentHeaders(filename, contentType)).toEqual({
       ResponseContentDisposition: `attachment; filename="${filename}"`,
     });
   });
 
-  it('a name keeps no path and no reversed letters, and other letters are in the exact name', () => {
+  it('the name of a downloaded file has no path and no mark that reverses letters, but keeps letters outside of ASCII', () => {
     const { ResponseContentDisposition: header } = buildContentHeaders('../a\\b\u202egpj.exe"ä\'.txt', 'text/plain');
     expect(header).toBe(
       `attachment; filename=".._a_b_gpj.exe__'.txt"; filename*=UTF-8''.._a_b_gpj.exe%22%C3%A4%27.txt`,

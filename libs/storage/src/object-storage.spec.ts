@@ -4,12 +4,12 @@ import { ObjectStorage } from './object-storage';
 import { StorageConfig } from './storage.config';
 
 describe('object storage', () => {
-  const make = (overrides = {}) => {
+  const makeStorage = (overrides = {}) => {
     const readiness = new Readiness();
     const config = loadConfig(StorageConfig, buildTestEnvironment('postgres://none', overrides));
     return { storage: new ObjectStorage(config, readiness), readiness };
   };
-  const { storage, readiness } = make();
+  const { storage, readiness } = makeStorage();
   afterAll(() => storage.onApplicationShutdown());
 
   it('object storage stores, reads and deletes an object', async () => {
@@ -85,7 +85,7 @@ describe('object storage', () => {
 
   it('object storage is ready only with the right credentials', async () => {
     expect((await readiness.runCheck('storage')).status).toBe('ok');
-    const wrong = make({ S3_SECRET_ACCESS_KEY: 'wrong' });
+    const wrong = makeStorage({ S3_SECRET_ACCESS_KEY: 'wrong' });
     expect((await wrong.readiness.runCheck('storage')).status).toBe('failed');
     await wrong.storage.onApplicationShutdown();
   });

@@ -5,7 +5,7 @@ describe('the download of a file', () => {
   const now = new Date('2026-03-02T09:00:00.000Z');
   const storageWith = (presignGet: ObjectStorage['presignGet']) => ({ presignGet }) as ObjectStorage;
 
-  it('the URL expires with its signature, after an hour', async () => {
+  it('the download URL of a file expires with its signature, after an hour', async () => {
     const seconds: (number | undefined)[] = [];
     const storage = storageWith((key, options) => {
       seconds.push(options?.expiresInSeconds);
@@ -18,7 +18,7 @@ describe('the download of a file', () => {
     expect(seconds).toEqual([3600]);
   });
 
-  it('without a file, or without a storage that signs, there is neither a URL nor an expiry', async () => {
+  it('a download without a file, or without a storage that signs URLs, has neither a URL nor an expiry', async () => {
     const nothing = { downloadUrl: null, downloadUrlExpiresAt: null };
     const storage = storageWith(() => Promise.reject(new Error('no storage')));
     expect(await presignDownload(storage, null, now)).toEqual(nothing);

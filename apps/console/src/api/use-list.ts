@@ -1,5 +1,5 @@
-import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
-import { useEffect, useMemo } from 'react';
+import { hashKey, type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
+import { useEffect, useMemo, useState } from 'react';
 import { pollMs } from './query-client';
 
 interface Page {
@@ -44,16 +44,27 @@ export function useList<P extends Page, T>({ queryKey, fetchPage, itemsOf, enabl
   // Each page of a search covers a part of the rows, so the first pages can be empty although later pages contain
   // matches.
   const isSearching = items.length === 0 && hasNextPage && !isError;
+  // A refetch of the loaded pages, such as after an event, cancels the request for the next page, which is then repeated.
+  const key = hashKey(queryKey);
+  const pages = data?.pages.length ?? 0;
+  const [requested, setRequested] = useState({ key, pages });
+  const isMoreRequested = requested.key === key && requested.pages > pages && hasNextPage && !isError;
   useEffect(() => {
-    if (isSearching && !isFetching) void fetchNextPage();
-  }, [isSearching, isFetching, fetchNextPage]);
+    if ((isSearching || isMoreRequested) && !isFetching) void fetchNextPage();
+  }, [isSearching, isMoreRequested, isFetching, fetchNextPage]);
+  const isLoadingMore = isFetchingNextPage || isMoreRequested;
+  const loadMore = () => {
+    if (!hasNextPage || isLoadingMore) return;
+    setRequested({ key, pages: pages + 1 });
+    void fetchNextPage();
+  };
   return {
     items,
     isPending: (enabled && query.isPending) || isSearching,
     error: isError ? query.error : null,
     hasMore: hasNextPage,
-    isLoadingMore: isFetchingNextPage,
-    loadMore: () => void (hasNextPage && !isFetchingNextPage && fetchNextPage()),
+    isLoadingMore,
+    loadMore,
     retry: () => void query.refetch(),
   };
 }

@@ -1,5 +1,5 @@
 import type { AskingStage } from './asking-stage';
-import { readRedis } from './read-redis';
+import { ownKey, readRedis } from './read-redis';
 
 /**
  * The texts that were found in one place, and a text that must be among them. Without it, the place could not be read.
@@ -49,7 +49,7 @@ async function collectTexts(stage: AskingStage): Promise<Place[]> {
     ['export of jobs', await readText('/api/jobs/export'), 'completed'],
     ['export of costs', await readText(`/api/costs/export?from=${day}&to=${day}`), 'totalUsd'],
     ['export of the access log', await readText('/api/access-log/export'), 'GET /api/jobs/{id}'],
-    ['keys of Redis', await readRedis(fixture.stack.redisUrl), 'zset '],
+    ['keys of Redis', await readRedis(fixture.stack.redisUrl), ownKey],
     ['commands to Redis', stage.redis.read(), 'advance-session'],
   ];
   const tables = await fixture.query<{ name: string }>(

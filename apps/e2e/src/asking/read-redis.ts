@@ -29,10 +29,14 @@ export class RedisRecorder {
   }
 }
 
+/** A key that `readRedis` sets first, as it returns the key: the service may have no key while nothing waits. */
+export const ownKey = 'string key-of-the-test "read"';
+
 /** Returns all keys of a Redis server with their values, as text. */
 export async function readRedis(url: string): Promise<string> {
   const redis = new Redis(url);
   try {
+    await redis.set('key-of-the-test', 'read');
     const parts: string[] = [];
     for (const key of await redis.keys('*')) {
       const type = await redis.type(key);

@@ -106,6 +106,27 @@ describeInBrowser('lists and the links to them', () => {
     await tab.close();
   });
 
+  it.each([1440, 390])(
+    'a run of a workflow with a long name shows its whole subject in the list, %d px wide',
+    async (width) => {
+      const [name, subject] = [`Narratives of ${width} for ${'denied '.repeat(12)}claims`, `C-${width}`];
+      const workflow = { name, variables: ['CLAIM'], script: 'print("done")\n' };
+      const { id } = (await api.post('/api/workflows', workflow)).body;
+      const run = { workflowId: id, agentId, variables: { CLAIM: subject } };
+      expect((await api.post('/api/jobs/launch', run)).status).toBe(202);
+      const tab = await fixture.openSignedInTab(`/app/runs?workflowId=${id}`, { width });
+      const link = tab.page.getByRole('link', { name: `${name} · ${subject}` });
+      const part = link.getByText(subject, { exact: true });
+      // The text is not cut off, neither by its own element nor by the link, which the cell limits.
+      expect(await part.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)).toBe(true);
+      const [inner, outer] = [(await part.boundingBox())!, (await link.boundingBox())!];
+      expect(inner.x + inner.width).toBeLessThanOrEqual(outer.x + outer.width + 1);
+      expect(await tab.measureOverflow()).toBe(0);
+      expect(tab.complaints).toEqual([]);
+      await tab.close();
+    },
+  );
+
   it('the home page links to the list of dead letters, if the user may see them', async () => {
     await fixture.queryDatabase(
       `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at, attempts)
@@ -206,6 +227,34 @@ describeInBrowser('lists and the links to them', () => {
       await page.keyboard.press('Enter');
       await page.waitForURL((url) => url.pathname === path);
     }
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('a list loads the next page that a user has requested, also if a change refetches the first page', async () => {
+    const names = Array.from({ length: 101 }, (_, at) => `LISTED_${String(at).padStart(3, '0')}`);
+    for (const name of names) await api.put(`/api/vault/${name}`, { value: 'a secret value' });
+    const tab = await fixture.openSignedInTab('/app/settings?part=Vault&q=LISTED');
+    const { page } = tab;
+    await page.getByText(names[99]!).waitFor();
+    let isCancelled = false;
+    let isHeld = false;
+    await page.route(/\/api\/vault\?.*cursor=/, async (route) => {
+      if (isHeld) return route.continue();
+      // The first request for the page is never answered: the page itself cancels it.
+      isHeld = true;
+    });
+    page.on('requestfailed', (request) => (isCancelled ||= request.url().includes('cursor=')));
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await waitFor('the request for the next page', () => isHeld);
+    await page.getByRole('button', { name: 'New secret' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New secret' });
+    await dialog.getByLabel('Name').fill('LISTED_050_A');
+    await dialog.getByLabel('Value').fill('a secret value');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('LISTED_050_A').waitFor();
+    expect(isCancelled).toBe(true);
+    await page.getByText(names[100]!).waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });

@@ -161,7 +161,10 @@ describeInBrowser('the pages of schedules', () => {
     await page.getByRole('button', { name: 'Week', exact: true }).press('Enter');
     await page.getByTestId('week-day').first().waitFor();
     expect(await page.getByTestId('week-day').count()).toBe(7);
-    await page.getByRole('list', { name: 'All through the week' }).getByText('Every 5 minutes, every day.').waitFor();
+    await page
+      .getByRole('list', { name: 'Schedules with many runs' })
+      .getByText('Every 5 minutes, every day.')
+      .waitFor();
     const weekdayCount = await page.getByTestId('week-day').filter({ hasText: 'Every weekday' }).count();
     expect(weekdayCount).toBe(5);
     // Noon UTC in the time zone of Chicago. The first noon from now may pass during the test, so the second is used.

@@ -42,7 +42,6 @@ describeInBrowser('users of the console', () => {
     await page.getByRole('menuitem', { name: 'Disable' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
     await row.getByText('disabled').waitFor();
-    await dana.page.getByRole('link', { name: 'Agents', exact: true }).click();
     await dana.page.getByRole('button', { name: 'Sign in' }).waitFor();
     await dana.close();
     expect(tab.complaints).toEqual([]);
@@ -83,11 +82,54 @@ describeInBrowser('users of the console', () => {
     await tab.close();
   });
 
+  it('users, API keys and sessions fit a phone, also with long names', async () => {
+    const api = await fixture.createApiClient();
+    const [email, name] = [`${'front-office.'.repeat(4)}desk@example.com`, 'nightly export '.repeat(6).trim()];
+    const user = { email, password: 'a good password', role: 'viewer' };
+    expect((await api.post('/api/users', user)).status).toBe(201);
+    const key = { name, scope: 'api', role: 'viewer', ipAllow: ['203.0.113.0/24'] };
+    expect((await api.post('/api/api-keys', key)).status).toBe(201);
+    const tab = await fixture.openSignedInTab('/app/settings?part=Users', { width: 390, height: 844 });
+    const { page } = tab;
+    for (const [path, item, value, action] of [
+      ['/app/settings?part=Users', email, 'viewer', 'Make member'],
+      ['/app/settings?part=API+keys', name, 'only from 203.0.113.0/24', 'Revoke'],
+    ] as const) {
+      await tab.goto(path);
+      const row = page.getByRole('row').filter({ hasText: item });
+      const menu = row.getByRole('button', { name: `Actions for ${item}` });
+      for (const element of [row, row.getByText(value), menu]) {
+        const { x, width } = (await element.boundingBox())!;
+        expect([item, x >= 0, x + width <= 390]).toEqual([item, true, true]);
+      }
+      expect(await tab.measureOverflow()).toBe(0);
+      expect(await tab.findBarriersInBothThemes()).toEqual([]);
+      await menu.click();
+      await page.getByRole('menuitem', { name: action }).waitFor();
+      await page.keyboard.press('Escape');
+    }
+    await tab.goto('/app/settings?part=Security');
+    // The session of the client of the API.
+    const other = page
+      .getByRole('row')
+      .filter({ hasNotText: 'this one' })
+      .getByRole('button', { name: /^Actions for / });
+    const { x, width } = (await other.first().boundingBox())!;
+    expect([x >= 0, x + width <= 390]).toEqual([true, true]);
+    await other.first().click();
+    await page.getByRole('menuitem', { name: 'End session' }).waitFor();
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
   it('the sign-in page leads to the page for a forgotten password, which answers every address alike', async () => {
     const tab = await fixture.openTab();
     const { page } = tab;
     await tab.goto('/app/login');
     await page.getByRole('link', { name: 'Forgot your password?' }).click();
+    // The sign-in page, which stays until the next page is loaded, has a field with the same name.
+    await page.getByRole('heading', { name: 'Forgot your password?' }).waitFor();
     await page.getByLabel('Email').fill('nobody@example.com');
     expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await page.getByRole('button', { name: 'Send a link' }).click();

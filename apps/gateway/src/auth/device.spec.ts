@@ -162,7 +162,7 @@ describe('a program that signs in through a browser', () => {
     expect((await answerDeviceRequest(user_code, true)).status).toBe(200);
   });
 
-  it('a program may send forms, as OAuth requires, and the sign-in is approved or denied by its own route', async () => {
+  it('a program may send its device sign-in as a form, as OAuth requires; a user approves or denies it by another route', async () => {
     const postForm = (path: string, text: string) =>
       harness.http.with({ 'content-type': 'application/x-www-form-urlencoded' }).send('POST', path, text);
     const grant = encodeURIComponent('urn:ietf:params:oauth:grant-type:device_code');
@@ -195,7 +195,7 @@ describe('a program that signs in through a browser', () => {
     expect((await postForm('/api/auth/login', 'email=a%40example.com&password=x')).status).toBe(415);
   });
 
-  it('codes are valid for DEVICE_CODE_MS', async () => {
+  it('the codes of a device sign-in are valid for DEVICE_CODE_MS', async () => {
     const other = await startHarness({ ...gateway, env: { ...env, DEVICE_CODE_MS: '60000' }, clock });
     try {
       const { device_code, expires_in } = (await other.http.post('/api/auth/device', {})).body;

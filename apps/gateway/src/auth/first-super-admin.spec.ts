@@ -21,7 +21,7 @@ describe('the super_admin of the configuration', () => {
     BOOTSTRAP_SUPER_ADMIN_EMAIL: email,
     BOOTSTRAP_SUPER_ADMIN_PASSWORD: testPassword,
   };
-  const start = async (publicAppUrl: string | undefined, env: Record<string, string> = bootstrap) => {
+  const startGateway = async (publicAppUrl: string | undefined, env: Record<string, string> = bootstrap) => {
     const REDIS_PREFIX = `root${process.pid}`;
     harness = await startHarness({ ...gateway, clock, env: { REDIS_PREFIX, PUBLIC_APP_URL: publicAppUrl, ...env } });
   };
@@ -30,7 +30,7 @@ describe('the super_admin of the configuration', () => {
     harness.http.with({ cookie: headers.get('set-cookie')!.split(';')[0]! });
 
   it('the first sign-in requires a second factor if the service has a public address', async () => {
-    await start('https://muster.example.com');
+    await startGateway('https://muster.example.com');
     const { http } = harness;
     const { status, body, headers } = await logIn();
     expect([status, body]).toEqual([200, { needs: 'enrolment', ticket: expect.any(String) }]);
@@ -64,8 +64,8 @@ describe('the super_admin of the configuration', () => {
     expect((await logIn()).body.needs).toBe('enrolment');
   });
 
-  it('other users of a service with a public address need no second factor', async () => {
-    await start('https://muster.example.com');
+  it('users other than the first super_admin need no second factor, even if the service has a public address', async () => {
+    await startGateway('https://muster.example.com');
     const { organizationId } = await harness.makeTenant();
     const other = await makeUser(harness.db, { organizationId, role: 'super_admin' });
     const { body } = await harness.http.post('/api/auth/login', { email: other.email, password: testPassword });
@@ -73,7 +73,7 @@ describe('the super_admin of the configuration', () => {
   });
 
   it('a super_admin from before the upgrade needs a second factor only if the organization requires one', async () => {
-    await start('https://muster.example.com', {});
+    await startGateway('https://muster.example.com', {});
     const { id: organizationId } = await makeOrganization(harness.db);
     // Creates the account as an earlier version did: the columns that the upgrade added have their default values.
     await makeUser(harness.db, { organizationId, role: 'super_admin', email: email.toLowerCase() });
@@ -83,9 +83,9 @@ describe('the super_admin of the configuration', () => {
   });
 
   it.each([undefined, 'http://localhost:3000', 'http://127.0.0.1:3000', 'http://[::1]:3000'])(
-    'a password is enough on a machine of its own, with the address %s',
+    'the super_admin of the configuration needs only a password if the service has the local address %s',
     async (publicAppUrl) => {
-      await start(publicAppUrl);
+      await startGateway(publicAppUrl);
       const answer = await logIn();
       expect([answer.status, answer.body.user.role]).toEqual([200, 'super_admin']);
       const session = signedIn(answer);

@@ -28,7 +28,7 @@ describe('the token of a session', () => {
   const cookieOf = ({ headers }: { headers: Headers }) => headers.get('set-cookie')!.split(';')[0]!;
   const logIn = (email: string, client: HttpClient = harness.http) =>
     client.post('/api/auth/login', { email, password: testPassword });
-  const me = async (cookie: string) => (await harness.http.with({ cookie }).get('/api/auth/me')).status;
+  const readMeStatus = async (cookie: string) => (await harness.http.with({ cookie }).get('/api/auth/me')).status;
   /** Creates a user with a second factor; returns the cookie of the session and the secret of the app. */
   const makeEnrolledUser = async () => {
     const user = await makeUser(harness.db, { organizationId: tenant.organizationId, role: 'admin' });
@@ -50,7 +50,7 @@ describe('the token of a session', () => {
     const elsewhere = cookieOf(await logIn(first.email));
     const present = cookieOf(await logIn(first.email));
     const next = cookieOf(await logIn(second.email, harness.http.with({ cookie: present })));
-    expect(await Promise.all([present, next, elsewhere].map(me))).toEqual([401, 200, 200]);
+    expect(await Promise.all([present, next, elsewhere].map(readMeStatus))).toEqual([401, 200, 200]);
     const { entries } = (await tenant.as.admin.get('/api/audit?action=session.delete')).body;
     expect(entries).toMatchObject([{ actor: { id: first.id }, changes: { replacedBy: expect.any(String) } }]);
   });
@@ -58,11 +58,11 @@ describe('the token of a session', () => {
   it('a sign-in with a second factor ends the session that the browser had, and a failed one does not', async () => {
     const user = await makeEnrolledUser();
     const { ticket } = (await logIn(user.email, user.session)).body;
-    const send = (code: string) => user.session.post('/api/auth/login/totp', { ticket, code });
-    expect((await send('000000')).status).toBe(401);
-    expect(await me(user.cookie)).toBe(200);
-    const next = cookieOf(await send(user.nextCode()));
-    expect([await me(user.cookie), await me(next)]).toEqual([401, 200]);
+    const sendCode = (code: string) => user.session.post('/api/auth/login/totp', { ticket, code });
+    expect((await sendCode('000000')).status).toBe(401);
+    expect(await readMeStatus(user.cookie)).toBe(200);
+    const next = cookieOf(await sendCode(user.nextCode()));
+    expect([await readMeStatus(user.cookie), await readMeStatus(next)]).toEqual([401, 200]);
   });
 
   it('a sign-in with a wrong token does not end the session of that id', async () => {
@@ -70,7 +70,7 @@ describe('the token of a session', () => {
     const cookie = cookieOf(await logIn(user.email));
     const forged = `${cookie.slice(0, -4)}wxyz`;
     expect((await logIn(user.email, harness.http.with({ cookie: forged }))).status).toBe(200);
-    expect(await me(cookie)).toBe(200);
+    expect(await readMeStatus(cookie)).toBe(200);
   });
 
   it('a proof of the second factor gives a browser another token, and ends the previous one after 30 seconds', async () => {
@@ -81,14 +81,14 @@ describe('the token of a session', () => {
     const renewed = cookieOf(stepUp);
     expect(renewed).not.toBe(user.cookie);
     // Requests of other tabs may still be on their way with the previous token.
-    expect([await me(user.cookie), await me(renewed)]).toEqual([200, 200]);
+    expect([await readMeStatus(user.cookie), await readMeStatus(renewed)]).toEqual([200, 200]);
     clock.advance(30_000);
-    expect([await me(user.cookie), await me(renewed)]).toEqual([401, 200]);
+    expect([await readMeStatus(user.cookie), await readMeStatus(renewed)]).toEqual([401, 200]);
     const { sessions } = (await harness.http.with({ cookie: renewed }).get('/api/auth/sessions')).body;
     expect(sessions).toMatchObject([{ current: true }]);
   });
 
-  it('a failed proof gives no token, and a program, which may ignore cookies, keeps its own one', async () => {
+  it('a failed proof of the second factor gives no new token, and a program, which may ignore cookies, keeps its token', async () => {
     const user = await makeEnrolledUser();
     const browser = user.session.with({ 'sec-fetch-site': 'same-origin' });
     const failed = await browser.post('/api/auth/step-up', { code: '000000' });
@@ -96,10 +96,10 @@ describe('the token of a session', () => {
     const proved = await user.session.post('/api/auth/step-up', { code: user.nextCode() });
     expect([proved.status, proved.headers.get('set-cookie')]).toEqual([200, null]);
     clock.advance(30_000);
-    expect(await me(user.cookie)).toBe(200);
+    expect(await readMeStatus(user.cookie)).toBe(200);
   });
 
-  it('a request with an API key cannot sign in', async () => {
+  it('a request that has an API key cannot sign a user in', async () => {
     const { email } = await makeUser(harness.db, { organizationId: tenant.organizationId });
     const { api, worker } = tenant;
     const routes: [string, object][] = [

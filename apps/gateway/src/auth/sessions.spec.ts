@@ -23,7 +23,7 @@ describe('users at the gateway', () => {
   afterAll(() => harness.close());
 
   describe('sessions', () => {
-    it('GET /api/auth/me and GET /api/health report a recovery hold until an operator releases it', async () => {
+    it('GET /api/auth/me and GET /api/health report that a restored database is on hold until an operator releases it', async () => {
       const savedAt = '2026-03-01T10:00:00.000Z';
       const querySql = (text: string, values?: unknown[]) => harness.db.query('system', text, values);
       await querySql("INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', $1, now())", [savedAt]);
@@ -133,7 +133,7 @@ describe('users at the gateway', () => {
       clock.set(start);
     });
 
-    it('a password does not expire', async () => {
+    it('a user’s password does not expire', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const start = clock.now();
       clock.advance(3 * 365 * 86_400_000);

@@ -36,7 +36,7 @@ describe('the accounts of a provider’s users', () => {
     expect([other.status, other.user.id === user.id]).toEqual([302, false]);
   });
 
-  it('another user of the provider does not get an account by its address', async () => {
+  it('a user of the provider does not get an account that is linked to another user, even with its address', async () => {
     const { user } = await signIn('a', 'dana');
     expect((await signIn('b', 'dana')).status).toBe(401);
     expect(fixture.harness.logs.join('')).toContain('the account is linked to another user of the provider');
@@ -57,7 +57,7 @@ describe('the accounts of a provider’s users', () => {
     expect((await signIn('b', 'eve')).user.id).toBe(eve.user.id);
   });
 
-  it('an admin who disables and enables an account lets another user of the provider have it', async () => {
+  it('an account that an admin disables and enables again can be linked to another user of the provider', async () => {
     const { user } = await signIn('a', 'dana');
     const { admin } = fixture.tenant.as;
     for (const disabled of [true, false]) {
@@ -70,14 +70,14 @@ describe('the accounts of a provider’s users', () => {
   it('only one of two subjects that sign in with the address of one account at the same time gets it', async () => {
     const { organizationId } = fixture.tenant;
     await makeUser(fixture.harness.db, { organizationId, email: emailOf('dana') });
-    const callbackOf = async (subject: string) => {
+    const prepareCallback = async (subject: string) => {
       provider.subject = subject;
       provider.accounts[subject] = { email: emailOf('dana'), email_verified: true };
       const browser = fixture.openBrowser();
       const callback = await browser.signInAtProvider(emailOf('dana'));
       return () => browser.openAddress(callback);
     };
-    const open = [await callbackOf('a'), await callbackOf('b')];
+    const open = [await prepareCallback('a'), await prepareCallback('b')];
     const answers = await Promise.all(open.map((each) => each()));
     expect(answers.map(({ status }) => status).sort()).toEqual([302, 401]);
   });

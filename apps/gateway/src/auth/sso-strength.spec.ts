@@ -1,7 +1,7 @@
 import { FakeClock, HostileProvider, RealProvider } from '@muster/testing';
 import { redirectUri, SsoFixture } from './sso-fixture.harness';
 
-const now = () => Math.floor(Date.now() / 1000);
+const getUnixSeconds = () => Math.floor(Date.now() / 1000);
 
 describe('the strength of a sign-in at the provider', () => {
   let fixture: SsoFixture;
@@ -35,7 +35,7 @@ describe('the strength of a sign-in at the provider', () => {
       return statuses;
     };
 
-    it('any strength is accepted, and none is requested, unless the organization requires one', async () => {
+    it('single sign-on accepts a sign-in of any strength at the provider, unless the organization requires a strength', async () => {
       await fixture.moveToNewOrganization();
       expect(await signInWith({})).toEqual({ status: 302, acrValues: null, maxAge: null });
       expect((await fixture.tenant.as.admin.get('/api/organization/sso')).body).toMatchObject({
@@ -43,7 +43,7 @@ describe('the strength of a sign-in at the provider', () => {
       });
     });
 
-    it('the acr of the ID token must be one of the required ones, which are requested', async () => {
+    it('the acr of the provider’s ID token must be one of those that the organization requires, which the service requests', async () => {
       await fixture.moveToNewOrganization({ requiredAcr: ['urn:two-factors', 'urn:hardware'] });
       expect(await signInWith({ acr: 'urn:hardware' })).toMatchObject({
         ...{ status: 302, acrValues: 'urn:two-factors urn:hardware' },
@@ -53,7 +53,7 @@ describe('the strength of a sign-in at the provider', () => {
       expect(fixture.harness.logs.join('')).toContain('the ID token names no required authentication context');
     });
 
-    it('the amr of the ID token must contain all required methods', async () => {
+    it('the amr of the provider’s ID token must contain all methods that the organization requires', async () => {
       await fixture.moveToNewOrganization({ requiredAmr: ['pwd', 'otp'] });
       expect(await statusesOf({ amr: ['otp', 'pwd', 'sms'] }, { amr: ['pwd', 'otp'] })).toEqual([302, 302]);
       expect(await statusesOf({}, { amr: ['pwd'] }, { amr: 'pwd otp' }, { amr: [['pwd', 'otp']] })).toEqual([
@@ -61,7 +61,7 @@ describe('the strength of a sign-in at the provider', () => {
       ]);
     });
 
-    it('the claims of the userinfo endpoint do not prove the strength', async () => {
+    it('the claims of the userinfo endpoint do not prove the strength of a sign-in at the provider', async () => {
       await fixture.moveToNewOrganization({ requiredAcr: ['urn:two-factors'] });
       const email = `dana@${fixture.domain}`;
       provider.userinfo = { sub: 'dana', email, email_verified: true, acr: 'urn:two-factors' };
@@ -69,14 +69,16 @@ describe('the strength of a sign-in at the provider', () => {
       provider.userinfo = null;
     });
 
-    it('the user must have signed in at the provider within the maximum age, which is requested', async () => {
+    it('single sign-on requires a sign-in at the provider that is not older than the maximum age, which the service requests', async () => {
       await fixture.moveToNewOrganization({ maxAgeSeconds: 600 });
-      expect(await signInWith({ auth_time: now() - 590 })).toMatchObject({ status: 302, maxAge: '600' });
+      expect(await signInWith({ auth_time: getUnixSeconds() - 590 })).toMatchObject({ status: 302, maxAge: '600' });
       // The clocks may differ by 30 seconds.
-      expect(await statusesOf({ auth_time: now() - 640 }, {}, { auth_time: 'today' })).toEqual([401, 401, 401]);
+      expect(await statusesOf({ auth_time: getUnixSeconds() - 640 }, {}, { auth_time: 'today' })).toEqual([
+        401, 401, 401,
+      ]);
     });
 
-    it('wrong settings are refused', async () => {
+    it('wrong settings for the strength of single sign-on are refused', async () => {
       await fixture.moveToNewOrganization();
       for (const wrong of [{ maxAgeSeconds: -1 }, { maxAgeSeconds: 1.5 }, { requiredAcr: 'x' }, { requiredAmr: [1] }]) {
         const { status, body } = await fixture.tenant.as.admin.put(
@@ -91,7 +93,7 @@ describe('the strength of a sign-in at the provider', () => {
     });
   });
 
-  it('a real provider proves the time of the sign-in', async () => {
+  it('a real identity provider proves the time of the user’s sign-in', async () => {
     const provider = await RealProvider.start(redirectUri);
     fixture = await SsoFixture.start(provider, new FakeClock(new Date()), { REDIS_PREFIX: `age${process.pid}` });
     try {

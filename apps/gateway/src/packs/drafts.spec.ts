@@ -27,7 +27,7 @@ describe('drafts of packs', () => {
     return finalizeUpload(client, packId, { uploadKey, baseRuntimeBundleId, files: bundle.files });
   };
 
-  it('a pack is created once per process of the library, and changed only with its current ETag', async () => {
+  it('the process library has one pack for each of its processes, which is changed only with its current ETag', async () => {
     const unknown = await tenant.as.member.post('/api/workflow-packs', { workerKey: 'unknown' });
     expect([unknown.status, unknown.body.code]).toEqual([404, 'process_not_found']);
     expect((await tenant.as.member.put('/api/process-library/claims', { name: 'Claims' })).status).toBe(403);

@@ -70,7 +70,7 @@ describe('results of commands', () => {
       expect(await readCommandOutput(commandId)).toEqual({ status: 'success', output: 'all of it\n' });
     });
 
-    it('output is accepted only from the organization of a command that runs code', async () => {
+    it('command output is accepted only for a command that runs code, and only from its organization', async () => {
       const id = await makeMachine();
       const stop = await makeCommand(id, await makeJob(id, 'running'));
       const path = `/api/agents/${id}/commands/${stop}/output`;

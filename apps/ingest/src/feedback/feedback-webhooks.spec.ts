@@ -269,4 +269,13 @@ describe('tracker webhooks', () => {
   it('a tracker webhook larger than 1 MiB is refused', async () => {
     expect((await sendCodehostEvent(`"${'x'.repeat(1024 * 1024)}"`))[0]).toBe(413);
   });
+
+  it.each([
+    [200, [202, { accepted: true, reason: 'duplicate' }]],
+    [201, [202, { accepted: true }]],
+  ])('a delivery id of %d characters is compared only up to 200 characters', async (length, second) => {
+    const delivery = newId().padEnd(length, 'x');
+    expect(await sendCodehostEvent(buildIssueEvent(), {}, { delivery })).toEqual([202, { accepted: true }]);
+    expect(await sendCodehostEvent(buildIssueEvent(), {}, { delivery })).toEqual(second);
+  });
 });

@@ -34,7 +34,7 @@ describe('a command that a worker receives', () => {
     expect(parseCommand(input, 'a1', 0)).toMatch(reason);
   });
 
-  it('an id may have 100 characters, and variables that no process can have are left out', () => {
+  it('a command’s id may have 100 characters, and the worker leaves out variables that no process can have', () => {
     const env = { A: 'x', B: 7, C: { d: 1 }, D: null, 'E=': 'x', F: 'a\0b', 'G\0': 'x' };
     expect(parseCommand({ ...body, commandId: 'x'.repeat(100), env }, 'a1', 0)).toMatchObject({
       commandId: 'x'.repeat(100),
@@ -49,11 +49,11 @@ describe('a command that a worker receives', () => {
     [7999, 2001],
     [12_000, 0],
     [12_001, -2001],
-  ])('a service whose clock shows %s at 10 s is %s ms behind', (serviceMs, aheadMs) => {
+  ])('a service whose clock shows %s ms while the worker’s shows 10,000 ms is %s ms behind', (serviceMs, aheadMs) => {
     expect(computeClockAheadMs(serviceMs, 10_000)).toBe(aheadMs);
   });
 
-  it('a number must be finite and above 0', () => {
+  it('a worker reads only a finite number above 0 as a positive number', () => {
     expect([1, 0.5, 0, -1, NaN, Infinity, '1', null].map(toPositiveNumberOrNull)).toEqual([
       ...[1, 0.5, null, null, null, null, null, null],
     ]);

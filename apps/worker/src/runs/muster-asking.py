@@ -16,7 +16,7 @@ _units = {"s": 1, "m": 60, "h": 3600, "d": _day}
 _pictured = None
 
 
-def _seconds(timeout):
+def _parse_seconds(timeout):
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", str(timeout).strip())
     seconds = float(found.group(1)) * _units[found.group(2) or "s"] if found else 0
     if not 1 <= seconds <= 7 * _day:
@@ -24,7 +24,7 @@ def _seconds(timeout):
     return int(seconds)
 
 
-def _exchange(request, seconds):
+def _send_and_wait(request, seconds):
     """Writes a request to a file for the worker, and waits for the worker's answer file.
 
     With files the request survives the worker: the next worker finds it and answers it."""
@@ -72,21 +72,21 @@ def ask(
     If nobody answers in time, it returns the default, or raises NotAnswered without one."""
     if kind not in _kinds:
         raise ValueError("muster.ask: kind must be one of %s" % ", ".join(_kinds))
-    seconds = _seconds(timeout)
+    seconds = _parse_seconds(timeout)
     request = {
-        "question": _text("ask: question", question, 2000),
+        "question": _require_text("ask: question", question, 2000),
         "kind": kind,
         "choices": [str(choice) for choice in choices] if choices else None,
-        "fields": [_plain(each) if isinstance(each, dict) else {"name": str(each)} for each in fields or []] or None,
+        "fields": [_to_json_value(each) if isinstance(each, dict) else {"name": str(each)} for each in fields or []] or None,
         "to": [to] if isinstance(to, str) else [str(each) for each in to] if to else None,
         "timeoutSeconds": seconds,
-        "context": _object("ask: context", context, 65536),
+        "context": _require_dict("ask: context", context, 65536),
         "inbound": str(inbound) if inbound else None,
     }
     if takeover:
         request["takeover"] = True
     if default is not _nothing:
-        request["default"] = _plain(default)
+        request["default"] = _to_json_value(default)
     request = {name: value for name, value in request.items() if value is not None}
     if _events is None:
         print("[muster] %s" % json.dumps({"type": "ask", **request}), flush=True)
@@ -101,7 +101,7 @@ def ask(
         os.makedirs(folder, mode=0o700, exist_ok=True)
         request["screenshotFile"] = uuid.uuid4().hex
         shutil.copyfile(picture, os.path.join(folder, request["screenshotFile"]))
-    answer = _exchange(request, seconds + 60)
+    answer = _send_and_wait(request, seconds + 60)
     if answer.get("status") == "answered":
         return answer.get("answer")
     if default is not _nothing:
@@ -147,7 +147,7 @@ def _start_browser():
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen([program, *flags, "about:blank"], **quiet)
 
-    def end():
+    def end_browser():
         process.terminate()
         try:
             process.wait(5)
@@ -155,7 +155,7 @@ def _start_browser():
             process.kill()
         shutil.rmtree(profile, ignore_errors=True)
 
-    atexit.register(end)
+    atexit.register(end_browser)
     until = time.monotonic() + 60
     while time.monotonic() < until and process.poll() is None:
         try:
@@ -173,7 +173,7 @@ def totp(key):
     """Returns the current code of a TOTP in the vault, as an authenticator app shows it. Only this run gets it."""
     if _events is None:
         raise NotAnswered("expired", "there is no vault outside of a run")
-    answer = _exchange({"totp": _text("totp: key", str(key), 128)}, _day)
+    answer = _send_and_wait({"totp": _require_text("totp: key", str(key), 128)}, _day)
     return str(answer.get("answer") or "")
 
 

@@ -55,7 +55,7 @@ describe('the output of a run', () => {
     expect(listSpooledItems('logs')).toEqual(['a first line', 'two']);
   });
 
-  it('the removal of the part that was read leaves an incomplete line, and moves the position to its start', () => {
+  it('the removal of output that was read leaves an incomplete line, at whose start the next read begins', () => {
     appendStdout('one\ntw');
     readOutput();
     output.removeReadPart();

@@ -31,4 +31,21 @@ describe('parseEvents', () => {
     );
     expect(items).toMatchObject([{ body: { startedAt: '2026-01-01T00:00:00.250Z' } }]);
   });
+
+  const names = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, 1]));
+  it.each([
+    ['200 names', names(200), false],
+    ['201 names', names(201), true],
+    ['60,000 bytes', { a: 'x'.repeat(60_000 - 8) }, false],
+    ['60,001 bytes', { a: 'x'.repeat(60_001 - 8) }, true],
+  ])('the metadata of a step with %s is stored in full up to the limit', (_, metadata, isCut) => {
+    const events = [
+      { type: 'step_started', key: 'a' },
+      { type: 'step_finished', key: 'a', metadata },
+    ];
+    const { items } = parseEvents(events, createFirstState('job', '/run'), now);
+    const stored = (items.at(-1) as unknown as { body: { metadata: Record<string, unknown> } }).body.metadata;
+    expect('cut' in stored).toBe(isCut);
+    if (!isCut) expect(stored).toEqual(metadata);
+  });
 });

@@ -36,31 +36,31 @@ describe('fetchDeviceKey', () => {
     );
   });
 
-  const outcome = () =>
+  const fetchKeyOrError = () =>
     fetchDeviceKey(harness.db, deviceCode, clock).then(
       () => 'key',
       ({ code }: { code: string }) => code,
     );
-  const keys = () => harness.db.query('system', 'SELECT FROM api_key WHERE user_id = $1', [userId]);
+  const readKeys = () => harness.db.query('system', 'SELECT FROM api_key WHERE user_id = $1', [userId]);
 
   it('two concurrent polls of a program whose device sign-in was allowed create one API key', async () => {
     const outcomes = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM device_login WHERE user_id = $1 FOR UPDATE', [userId]),
-      () => [outcome(), outcome()],
+      () => [fetchKeyOrError(), fetchKeyOrError()],
     );
     expect(outcomes.sort()).toEqual(['expired_token', 'key']);
-    expect(await keys()).toHaveLength(1);
+    expect(await readKeys()).toHaveLength(1);
   });
 
   it('a program whose device sign-in was allowed gets no key if its user is disabled while the poll waits', async () => {
     const outcomes = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM app_user WHERE id = $1 FOR UPDATE', [userId]),
-      () => [outcome()],
+      () => [fetchKeyOrError()],
       (tx) => tx.execute('UPDATE app_user SET disabled = true WHERE id = $1', [userId]),
     );
     expect(outcomes).toEqual(['access_denied']);
-    expect(await keys()).toEqual([]);
+    expect(await readKeys()).toEqual([]);
   });
 });

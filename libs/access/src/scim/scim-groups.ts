@@ -166,7 +166,7 @@ async function changeGroupMembers(
   return [...added, ...removed];
 }
 
-/** Throws unless the provider sees all of these users. They stay until the transaction ends. */
+/** Throws unless the provider sees all of these users. Locks them, so that none changes before the transaction ends. */
 async function requireExistingUsers(tx: Transaction, organizationId: string, ids: readonly string[]): Promise<void> {
   const valid = ids.filter(isUuid);
   const rows = await tx.query<{ id: string }>(

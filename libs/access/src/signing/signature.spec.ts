@@ -30,14 +30,20 @@ describe('a signature', () => {
 
   it('a signature is valid for five minutes before and after its time', () => {
     const header = signText(['s'], 'x', now);
-    const at = (seconds: number) => checkSignature(['s'], header, 'x', new Date(now.getTime() + seconds * 1000));
-    expect([at(300), at(-300), at(301), at(-301)]).toEqual(['valid', 'valid', 'expired', 'expired']);
+    const checkSignatureAt = (seconds: number) =>
+      checkSignature(['s'], header, 'x', new Date(now.getTime() + seconds * 1000));
+    expect([checkSignatureAt(300), checkSignatureAt(-300), checkSignatureAt(301), checkSignatureAt(-301)]).toEqual([
+      'valid',
+      'valid',
+      'expired',
+      'expired',
+    ]);
   });
 
   it('a signature header may contain eight signatures', () => {
-    const header = (count: number) => signText([...Array<string>(count - 1).fill('old'), 's'], 'x', now);
-    expect(checkSignature(['s'], header(8), 'x', now)).toBe('valid');
-    expect(checkSignature(['s'], header(9), 'x', now)).toBe('malformed');
+    const signWithOldSecrets = (count: number) => signText([...Array<string>(count - 1).fill('old'), 's'], 'x', now);
+    expect(checkSignature(['s'], signWithOldSecrets(8), 'x', now)).toBe('valid');
+    expect(checkSignature(['s'], signWithOldSecrets(9), 'x', now)).toBe('malformed');
   });
 
   it.each([

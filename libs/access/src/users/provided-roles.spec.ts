@@ -11,7 +11,7 @@ describe('the roles that an identity provider can give', () => {
   });
   afterAll(() => harness.close());
 
-  it('a role of the organization has the permissions that a concurrent change gives it', async () => {
+  it('a role that another transaction is changing has its new permissions in the list of roles for an identity provider', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     await harness.db.query(
       'system',

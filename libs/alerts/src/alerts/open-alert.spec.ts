@@ -111,6 +111,18 @@ describe('alerts', () => {
     expect(await readWebhookEvents()).toHaveLength(1);
   });
 
+  it('a sweep does not report a condition again that has not changed', async () => {
+    await turnRuleOn('dead_letter');
+    await makeDeadLetter();
+    await sweepOnce();
+    const before = [await readAlerts(), await readStreamedStatuses()];
+    await sweepOnce();
+    expect([await readAlerts(), await readStreamedStatuses()]).toEqual(before);
+    await makeDeadLetter();
+    await sweepOnce();
+    expect(await readAlerts()).toMatchObject([{ count: 2 }]);
+  });
+
   it('a sweep resolves the open alerts of a rule that is off and opens no new ones', async () => {
     await turnRuleOn('dead_letter');
     await makeDeadLetter();

@@ -76,4 +76,29 @@ describe('startTurn', () => {
       { status: 'done', texts: ['answer'], error: null, errorCode: null },
     ]);
   });
+
+  it('the end of a turn whose process died fails its tool calls, except those that a person has decided', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const { id: agentId } = await makeAgent(harness.db, { organizationId });
+    const parts = {
+      database: harness.db,
+      clock: { now: () => new Date() },
+      keyRing: KeyRing.parseKeyRing(testMasterKey),
+    };
+    const caller = { kind: 'api_key', id: 'testkey01', role: 'member', organizationId } as Principal;
+    const { sessionId, turnId } = await startTurn(parts, caller, agentId, { message: 'first' });
+    const ids = [newId(), newId()];
+    for (const [place, id] of ids.entries()) {
+      const call = { id, organizationId, sessionId, turnId, round: 1, place, modelKey: 'k', tool: 'run_workflow' };
+      await insertToolCall(harness.db, { ...call, arguments: {}, status: 'running' });
+    }
+    const sql = (text: string, values: unknown[]) => harness.db.query('system', text, values);
+    await sql('UPDATE chat_call SET decided_at = muster_now() WHERE id = $1', [ids[1]]);
+    await sql("UPDATE chat_turn SET beat_at = muster_now() - interval '1 hour' WHERE id = $1", [turnId]);
+    await startTurn(parts, caller, agentId, { message: 'second', sessionId });
+    expect(await sql('SELECT status FROM chat_call WHERE turn_id = $1 ORDER BY place', [turnId])).toEqual([
+      { status: 'failed' },
+      { status: 'running' },
+    ]);
+  });
 });

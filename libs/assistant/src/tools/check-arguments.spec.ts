@@ -8,7 +8,7 @@ const map = { type: 'object', description: 'map', additionalProperties: { type: 
 
 describe('the arguments of a tool', () => {
   const schema = buildArgumentsSchema({ text, id, map }, { optional: ['text', 'id', 'map'] });
-  const refused = (input: unknown, rules = schema) => {
+  const listFaults = (input: unknown, rules = schema) => {
     try {
       checkArguments(rules, input);
       return [];
@@ -39,18 +39,18 @@ describe('the arguments of a tool', () => {
     ['a list as a map', { map: [] }, ['arguments.map']],
     ['several faults', { text: 1, id: 1 }, ['arguments.text', 'arguments.id']],
   ])('%s is checked', (_, input, fields) => {
-    expect(refused(input)).toEqual(fields);
+    expect(listFaults(input)).toEqual(fields);
   });
 
-  it('a required argument must be present, and an id is returned in lower case', () => {
+  it('a required argument of a tool must be present, and an id among the arguments is returned in lower case', () => {
     const required = buildArgumentsSchema({ id });
-    expect(refused({}, required)).toEqual(['arguments.id']);
+    expect(listFaults({}, required)).toEqual(['arguments.id']);
     const value = newId();
     expect(checkArguments(required, { id: value.toUpperCase() })).toEqual({ id: value });
   });
 
-  it('at most twenty unknown names are reported', () => {
+  it('at most twenty unknown arguments of a tool call are reported', () => {
     const names = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`n${n}`, 1]));
-    expect(refused(names)).toHaveLength(20);
+    expect(listFaults(names)).toHaveLength(20);
   });
 });

@@ -8,13 +8,13 @@ describe('auto-recovery of an agent', () => {
   const fixture = useMachines();
   const { agentAt, heartbeat, handshake, statusOf } = fixture;
 
-  const sql = (text: string, values: unknown[]) => fixture.db.query<any>('system', text, values);
+  const querySql = (text: string, values: unknown[]) => fixture.db.query<any>('system', text, values);
   const sendUnhealthyHeartbeats = async (agentRef: AgentRef, times = 3, bootId = 'old boot') => {
     for (let i = 0; i < times; i += 1) await heartbeat(agentRef, bootId, false);
   };
   /** Handles the enqueued recovery messages as the dispatcher does. */
   const handleMessages = async ({ agentId }: AgentRef) => {
-    const enqueued = await sql(
+    const enqueued = await querySql(
       `DELETE FROM outbox WHERE name = 'recover-agent' AND payload->>'agentId' = $1 RETURNING id`,
       [agentId],
     );
@@ -24,12 +24,12 @@ describe('auto-recovery of an agent', () => {
     return enqueued.length;
   };
   const readRecoveryAttempts = ({ agentId }: AgentRef) =>
-    sql('SELECT step, outcome FROM agent_recovery WHERE agent_id = $1 ORDER BY attempted_at', [agentId]);
+    querySql('SELECT step, outcome FROM agent_recovery WHERE agent_id = $1 ORDER BY attempted_at', [agentId]);
   const readCommands = ({ agentId }: AgentRef) =>
-    sql('SELECT kind, payload FROM agent_command WHERE agent_id = $1 ORDER BY created_at', [agentId]);
+    querySql('SELECT kind, payload FROM agent_command WHERE agent_id = $1 ORDER BY created_at', [agentId]);
   const recoveryMessages = async ({ agentId }: AgentRef) =>
     (
-      await sql(
+      await querySql(
         `SELECT message FROM timeline_entry
          WHERE agent_id = $1 AND kind = 'provisioning' AND data->>'step' IS NOT NULL ORDER BY seq`,
         [agentId],
@@ -47,7 +47,7 @@ describe('auto-recovery of an agent', () => {
     await sendUnhealthyHeartbeats(agentRef, 1);
     await handleMessages(agentRef);
     expect(await statusOf(agentRef)).toBe('offline');
-    const [row] = await sql('SELECT public_tunnel_url, unreachable_tunnel FROM agent WHERE id = $1', [
+    const [row] = await querySql('SELECT public_tunnel_url, unreachable_tunnel FROM agent WHERE id = $1', [
       agentRef.agentId,
     ]);
     expect(row).toEqual({ publicTunnelUrl: 'https://a1.example.com', unreachableTunnel: null });
@@ -80,7 +80,7 @@ describe('auto-recovery of an agent', () => {
       'Auto-recovery: reboot of the machine: unhealthy 3 times in a row after restart of the worker, which did not help',
       'Auto-recovery: healthy again after reboot of the machine',
     ]);
-    const audited = await sql(
+    const audited = await querySql(
       `SELECT action, actor_kind || ' ' || actor_id AS by FROM audit_entry
        WHERE target_id = $1 AND actor_id = 'auto_recovery' ORDER BY id`,
       [agentRef.agentId],
@@ -114,7 +114,7 @@ describe('auto-recovery of an agent', () => {
     await sendUnhealthyHeartbeats(agentRef, 2);
     expect(await handleMessages(agentRef)).toBe(0);
     // A later recovery of the agent does not change the outcomes of this one.
-    await sql("UPDATE agent_recovery SET attempted_at = attempted_at - interval '2 days' WHERE agent_id = $1", [
+    await querySql("UPDATE agent_recovery SET attempted_at = attempted_at - interval '2 days' WHERE agent_id = $1", [
       agentRef.agentId,
     ]);
     await sendUnhealthyHeartbeats(agentRef, 1);
@@ -132,7 +132,7 @@ describe('auto-recovery of an agent', () => {
     await sendUnhealthyHeartbeats(agentRef);
     await handleMessages(agentRef);
     expect([await readRecoveryAttempts(agentRef), await readCommands(agentRef)]).toEqual([[], []]);
-    await sql(
+    await querySql(
       `UPDATE job SET started_at = now() - interval '1 hour', last_heartbeat_at = now() - interval '3 minutes'
                WHERE id = $1`,
       [job.id],

@@ -85,13 +85,13 @@ describe('readFields', () => {
   it.each(['', ' \u00a0\n', '\u202e\u2066', '\u200b\ufeff', '\u0001\u001b', '\u3164\u2800', '\u0301'])(
     'readFields refuses the name %j, which has no visible character',
     (name) => {
-      const faults = (input: object) => readTestFields(input, Shown).faults.errors.map(({ message }) => message);
-      expect(faults({ name })).toEqual([expect.stringMatching(/visible|longer/)]);
-      expect(faults({ labels: ['a', name] })).toEqual(['each value in labels must have a visible character']);
-      expect(faults({ name: `${name}歯`, labels: [`${name}🦷`] })).toEqual([]);
+      const readFaults = (input: object) => readTestFields(input, Shown).faults.errors.map(({ message }) => message);
+      expect(readFaults({ name })).toEqual([expect.stringMatching(/visible|longer/)]);
+      expect(readFaults({ labels: ['a', name] })).toEqual(['each value in labels must have a visible character']);
+      expect(readFaults({ name: `${name}歯`, labels: [`${name}🦷`] })).toEqual([]);
       // A combining accent after a letter is allowed, also in an address.
       if (name && name !== '\u0301')
-        expect(faults({ email: `an${name}a@example.com` })).toEqual(['email must be an email']);
+        expect(readFaults({ email: `an${name}a@example.com` })).toEqual(['email must be an email']);
     },
   );
 

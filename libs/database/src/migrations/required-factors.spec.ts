@@ -4,7 +4,7 @@ import { createOwnerDataSource } from '../data-source';
 import { migrateDatabase } from '../migrate-database';
 
 describe('the migration of required second factors', () => {
-  it('requires no second factor from users who existed before it', async () => {
+  it('the migration of required second factors requires none from users who existed before it', async () => {
     const database = await createEmptyDatabase();
     const source = createOwnerDataSource(database.url);
     try {

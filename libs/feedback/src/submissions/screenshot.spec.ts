@@ -7,7 +7,7 @@ const createPlainImage = (width: number, height: number) =>
 
 /** Returns a PNG with a huge number of pixels in a few kilobytes. */
 function createHugePng(width: number, height: number): Buffer {
-  const chunk = (type: string, data: Buffer) => {
+  const makePngChunk = (type: string, data: Buffer) => {
     const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
     const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
     length.writeUInt32BE(data.length);
@@ -21,9 +21,9 @@ function createHugePng(width: number, height: number): Buffer {
   const rows = deflateSync(Buffer.alloc(Math.min(height * (Math.ceil(width / 8) + 1), 64 * 1024 * 1024)));
   return Buffer.concat([
     Buffer.from('89504e470d0a1a0a', 'hex'),
-    chunk('IHDR', head),
-    chunk('IDAT', rows),
-    chunk('IEND', Buffer.alloc(0)),
+    makePngChunk('IHDR', head),
+    makePngChunk('IDAT', rows),
+    makePngChunk('IEND', Buffer.alloc(0)),
   ]);
 }
 

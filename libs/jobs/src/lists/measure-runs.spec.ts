@@ -12,14 +12,15 @@ describe('measureRuns', () => {
   afterAll(() => harness.close());
 
   it('measureRuns counts the runs of all organizations by status, and the waiting ones by what they wait for', async () => {
-    const make = async (job: object) => {
+    const makeOrganizationWithJob = async (job: object) => {
       const { id: organizationId } = await makeOrganization(harness.db);
       await makeJob(harness.db, { organizationId, ...job });
     };
-    for (let n = 0; n < 3; n += 1) await make({ status: 'running', startedAt: new Date(), reservedMicros: 5 });
-    await make({ status: 'queued', waitingReason: 'agent_busy', reservedMicros: 7 });
-    await make({ status: 'queued', waitingReason: null });
-    await make({ status: 'completed', startedAt: new Date(), finishedAt: new Date() });
+    for (let n = 0; n < 3; n += 1)
+      await makeOrganizationWithJob({ status: 'running', startedAt: new Date(), reservedMicros: 5 });
+    await makeOrganizationWithJob({ status: 'queued', waitingReason: 'agent_busy', reservedMicros: 7 });
+    await makeOrganizationWithJob({ status: 'queued', waitingReason: null });
+    await makeOrganizationWithJob({ status: 'completed', startedAt: new Date(), finishedAt: new Date() });
     const { running, waiting, reservedMicros, heldMachines, unapplied, unplaced } = await readRunMetrics(harness.db);
     expect(unplaced).toEqual({ count: 0, ageSeconds: 0 });
     expect({ running, reservedMicros: Number(reservedMicros), heldMachines, unapplied }).toEqual({
@@ -34,7 +35,7 @@ describe('measureRuns', () => {
 
   it('measureRuns counts the queued runs without an agent, whatever they wait for', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
-    const make = async (status: string, waitingReason: string | null, seconds: number) => {
+    const makeWaitingJob = async (status: string, waitingReason: string | null, seconds: number) => {
       const { id } = await makeJob(harness.db, { organizationId, status: 'queued' });
       await harness.db.query(
         'system',
@@ -46,10 +47,10 @@ describe('measureRuns', () => {
         [id, status, waitingReason, seconds],
       );
     };
-    await make('queued', 'no_agent_free', 40);
-    await make('queued', 'concurrency_key', 90);
-    await make('queued', null, 20);
-    await make('cancelled', null, 900);
+    await makeWaitingJob('queued', 'no_agent_free', 40);
+    await makeWaitingJob('queued', 'concurrency_key', 90);
+    await makeWaitingJob('queued', null, 20);
+    await makeWaitingJob('cancelled', null, 900);
     const { unplaced } = await readRunMetrics(harness.db);
     expect(unplaced.count).toBe(3);
     expect(Math.floor(unplaced.ageSeconds / 10)).toBe(9);

@@ -103,7 +103,7 @@ async function findAgentsThatMustWait(tx: Transaction, wakes: { agentId: string 
   return resting;
 }
 
-/** Returns the time before which failed wakes forbid another wake of the agent, or null. */
+/** Returns the time until which the agent is not woken again because its last wakes failed; null if it can be woken. */
 export async function findWakeRestEnd(tx: Transaction, agentId: string, now: Date): Promise<Date | null> {
   const { consecutive, lastAt } = await readLastWakeFailures(tx, agentId);
   if (!lastAt) return null;

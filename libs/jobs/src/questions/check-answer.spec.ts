@@ -47,7 +47,7 @@ describe('the shape of a question', () => {
     expect(refusedField(() => checkQuestionShape(shape as never))).toBe(field);
   });
 
-  it('a field has its name as the label, is a text and is required, unless it says otherwise', () => {
+  it('a field of a question has its name as its label, is a text and is required, unless the question says otherwise', () => {
     expect(checkQuestionShape({ kind: 'form', fields: [{ name: 'tooth' }] })).toEqual({
       choices: null,
       fields: [{ name: 'tooth', label: 'tooth', type: 'text', required: true }],

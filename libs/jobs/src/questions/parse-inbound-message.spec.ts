@@ -27,7 +27,7 @@ describe('a message of Mailgun', () => {
   const now = new Date('2026-03-02T09:00:00.000Z');
   const seconds = now.getTime() / 1000;
   const keys = { secret: 'own', gatewayKeys: { mailgun: 'key' } } as unknown as InboundKeys;
-  const parse = (timestamp: number, more: Record<string, string> = {}) => {
+  const parseMailgunMessage = (timestamp: number, more: Record<string, string> = {}) => {
     const signature = createHmac('sha256', 'key').update(`${timestamp}token`).digest('hex');
     const form = { timestamp: String(timestamp), token: 'token', signature, subject: 'Code', 'body-plain': '4711' };
     const bytes = Buffer.from(new URLSearchParams({ ...form, from: 'Payer <codes@payer.test>', ...more }).toString());
@@ -35,9 +35,9 @@ describe('a message of Mailgun', () => {
     return parseInboundMessage(posted, keys, now);
   };
 
-  it('a message is read with the address and the text of its mail', async () => {
-    expect(await parse(seconds)).toMatchObject({ from: 'codes@payer.test', text: 'Code\n4711' });
-    expect(await parse(seconds, { 'stripped-text': '4712' })).toMatchObject({ text: 'Code\n4712' });
+  it('a Mailgun message is read with the address and the text of its mail', async () => {
+    expect(await parseMailgunMessage(seconds)).toMatchObject({ from: 'codes@payer.test', text: 'Code\n4711' });
+    expect(await parseMailgunMessage(seconds, { 'stripped-text': '4712' })).toMatchObject({ text: 'Code\n4712' });
   });
 
   it.each([
@@ -45,12 +45,12 @@ describe('a message of Mailgun', () => {
     [-300, true],
     [300, true],
     [301, false],
-  ])('a message whose signature is %s s away from now counts: %s', async (away, counts) => {
-    expect((await parse(seconds + away)) !== null).toBe(counts);
+  ])('whether a Mailgun message is accepted that was signed %s s away from now is %s', async (away, counts) => {
+    expect((await parseMailgunMessage(seconds + away)) !== null).toBe(counts);
   });
 
-  it('a message with another signature, or without a token, does not count', async () => {
-    expect(await parse(seconds, { signature: '00' })).toBeNull();
-    expect(await parse(seconds, { token: '' })).toBeNull();
+  it('a Mailgun message with a wrong signature or without a token is refused', async () => {
+    expect(await parseMailgunMessage(seconds, { signature: '00' })).toBeNull();
+    expect(await parseMailgunMessage(seconds, { token: '' })).toBeNull();
   });
 });

@@ -53,7 +53,7 @@ describe('learning of a machine’s idle times', () => {
     agentRef = { organizationId, agentId: (await makeAgent(db, { ...row, lastSeen: new Date() })).id };
   });
 
-  const query = (sql: string, values: unknown[] = []) => db.query<any>('system', sql, values);
+  const querySql = (sql: string, values: unknown[] = []) => db.query<any>('system', sql, values);
   const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
   /**
    * Inserts a past run. Its id contains the time of queueing, and its times have microseconds like those that the
@@ -68,7 +68,7 @@ describe('learning of a machine’s idle times', () => {
     const id = `${queuedAt.getTime().toString(16).padStart(12, '0')}${newId().replaceAll('-', '').slice(12)}`;
     const status = finished === null ? 'running' : 'completed';
     const finishedAt = finished === null ? null : minutesAgo(finished);
-    await query(
+    await querySql(
       `INSERT INTO job (id, organization_id, agent_id, workflow_id, workflow_revision, status, queued_at, finished_at,
          schedule_id)
        VALUES ($1, $2, $3, $4, 1, $5, $6::timestamptz + interval '421 microseconds',
@@ -78,7 +78,7 @@ describe('learning of a machine’s idle times', () => {
   }
   const readIdleTimes = async () =>
     (
-      await query(
+      await querySql(
         `SELECT round(extract(epoch FROM COALESCE(ended_at, now()) - began_at) / 60)::int AS minutes,
                 ended_at IS NULL AS open, scheduled, round(on_ms / 60000.0)::int AS on, on_since IS NOT NULL AS is_on, slept
          FROM agent_idle WHERE agent_id = $1 ORDER BY began_at`,
@@ -135,9 +135,10 @@ describe('learning of a machine’s idle times', () => {
     await learnIdleHabits(db);
     expect(await readIdleTimes()).toEqual([[70, false, false, null, false, false]]);
     expect((await learnIdleHabits(db)).learned).toBe(0);
-    await query(`UPDATE job SET status = 'completed', finished_at = now() WHERE status = 'running' AND agent_id = $1`, [
-      agentRef.agentId,
-    ]);
+    await querySql(
+      `UPDATE job SET status = 'completed', finished_at = now() WHERE status = 'running' AND agent_id = $1`,
+      [agentRef.agentId],
+    );
     await learnIdleHabits(db);
     expect((await readIdleTimes()).length).toBe(2);
   });
@@ -145,7 +146,7 @@ describe('learning of a machine’s idle times', () => {
   it('an idle time records how long the machine was on, and what the adaptive policy would have saved', async () => {
     await insertPastRun(100, 20);
     await learnIdleHabits(db);
-    await query(
+    await querySql(
       `UPDATE agent SET last_activity_at = now() - interval '31 minutes', last_activity = 'a run ended',
          status_since = now() - interval '2 hours'
        WHERE id = $1`,
@@ -158,7 +159,7 @@ describe('learning of a machine’s idle times', () => {
       requestWake(tx, { ...agentRef, source: 'schedule', reason: 'prewake', timeoutMs: 60_000 }),
     );
     expect((await readIdleTimes())[0]).toEqual([20, true, false, 20, true, false]);
-    await query(`UPDATE agent_idle SET on_since = now() - interval '5 minutes' WHERE agent_id = $1`, [
+    await querySql(`UPDATE agent_idle SET on_since = now() - interval '5 minutes' WHERE agent_id = $1`, [
       agentRef.agentId,
     ]);
     await insertPastRun(2, 1, newId());
@@ -166,7 +167,7 @@ describe('learning of a machine’s idle times', () => {
     expect((await readIdleTimes())[0]).toEqual([18, false, true, 18, false, false]);
     // Five minutes: without idle times to learn from, the adaptive policy would have left the machine on for this long.
     // The row shows that the machine was on for the whole idle time.
-    const [saved] = await query(
+    const [saved] = await querySql(
       `SELECT policy, saved_ms, saved_micros, on_ms,
               round(extract(epoch FROM ended_at - began_at) * 1000)::bigint AS length
        FROM agent_idle WHERE agent_id = $1 ORDER BY began_at LIMIT 1`,
@@ -181,7 +182,7 @@ describe('learning of a machine’s idle times', () => {
 
   it('an idle time has no saving if a person used the machine or the machine could not be stopped', async () => {
     const readSavings = async () =>
-      query(
+      querySql(
         `SELECT policy, saved_ms, round(on_ms / 60000.0)::int AS on FROM agent_idle
          WHERE agent_id = $1 AND ended_at IS NOT NULL ORDER BY began_at`,
         [agentRef.agentId],
@@ -189,7 +190,7 @@ describe('learning of a machine’s idle times', () => {
     // The last run ended 33 minutes ago, and then a person used the machine.
     await insertPastRun(40, 33);
     await learnIdleHabits(db);
-    await query(
+    await querySql(
       `UPDATE agent SET last_activity_at = now() - interval '31 minutes', last_activity = 'activity that a client reported',
          status_since = now() - interval '2 hours'
        WHERE id = $1`,
@@ -201,7 +202,7 @@ describe('learning of a machine’s idle times', () => {
     await learnIdleHabits(db);
     expect(await readSavings()).toEqual([{ policy: 'fixed', savedMs: null, on: 31 }]);
     // The machine was on for nearly an hour, twice the limit.
-    await query(
+    await querySql(
       `UPDATE agent_idle SET began_at = $2, on_since = $2, on_ms = 0 WHERE agent_id = $1 AND ended_at IS NULL`,
       [agentRef.agentId, minutesAgo(61)],
     );
@@ -221,7 +222,7 @@ describe('learning of a machine’s idle times', () => {
     for (let at = 780; at > 5; at -= 1) await insertPastRun(at, at - 1);
     await learnIdleHabits(db);
     expect((await readIdleTimes())[0]).toEqual([10, false, false, 10, false, false]);
-    const [{ idleMs }] = await query(
+    const [{ idleMs }] = await querySql(
       `SELECT sum(extract(epoch FROM COALESCE(ended_at, now()) - began_at) * 1000)::float8 AS idle_ms
        FROM agent_idle WHERE agent_id = $1`,
       [agentRef.agentId],
@@ -235,7 +236,7 @@ describe('learning of a machine’s idle times', () => {
     await insertPastRun(60, 55);
     await learnIdleHabits(db);
     const makeIdleTimesOlder = (days: number) =>
-      query(
+      querySql(
         `UPDATE agent_idle SET began_at = began_at - $2 * interval '1 day', ended_at = ended_at - $2 * interval '1 day'
          WHERE agent_id = $1 AND ended_at IS NOT NULL`,
         [agentRef.agentId, days],
@@ -248,17 +249,17 @@ describe('learning of a machine’s idle times', () => {
   });
 
   it('the adaptive policy stops a machine with rare runs at once, but not while a job is queued', async () => {
-    await query(`UPDATE organization_settings SET idle_stop_policy = 'adaptive' WHERE organization_id = $1`, [
+    await querySql(`UPDATE organization_settings SET idle_stop_policy = 'adaptive' WHERE organization_id = $1`, [
       agentRef.organizationId,
     ]);
     for (let hours = 20; hours > 0; hours -= 2) await insertPastRun(hours * 60 + 1, hours * 60);
     await insertPastRun(2, 1);
     await learnIdleHabits(db);
     const makeAgentIdleFor = (minutes: number) =>
-      query(`UPDATE agent SET last_activity = 'a run ended', last_activity_at = $2, status_since = $2 WHERE id = $1`, [
-        agentRef.agentId,
-        minutesAgo(minutes),
-      ]);
+      querySql(
+        `UPDATE agent SET last_activity = 'a run ended', last_activity_at = $2, status_since = $2 WHERE id = $1`,
+        [agentRef.agentId, minutesAgo(minutes)],
+      );
     await makeAgentIdleFor(0.05);
     const agent = await findAgent(db, agentRef.organizationId, agentRef.agentId);
     expect(agent.gaps).toHaveLength(10);
@@ -267,9 +268,9 @@ describe('learning of a machine’s idle times', () => {
     // While a job is queued, the machine of its agent is never stopped as idle.
     const { id: jobId } = await makeJob(db, agentRef);
     expect(await stopIdleAgents(db)).toMatchObject({ stopping: 0 });
-    await query('DELETE FROM job WHERE id = $1', [jobId]);
+    await querySql('DELETE FROM job WHERE id = $1', [jobId]);
     expect(await stopIdleAgents(db)).toMatchObject({ looked: 1, stopping: 1 });
-    const [{ message }] = await query(
+    const [{ message }] = await querySql(
       `SELECT message FROM timeline_entry WHERE agent_id = $1 AND data->>'eventType' = 'idle_stop_attempt'`,
       [agentRef.agentId],
     );
@@ -279,17 +280,17 @@ describe('learning of a machine’s idle times', () => {
   });
 
   it('the adaptive policy waits for a run that is due soon, up to the limit of the organization', async () => {
-    await query(
+    await querySql(
       `UPDATE organization_settings SET idle_stop_policy = 'adaptive', idle_stop_minutes = 3 WHERE organization_id = $1`,
       [agentRef.organizationId],
     );
     for (let at = 20; at > 0; at -= 1) await insertPastRun(at * 3 + 1, at * 3);
     await learnIdleHabits(db);
     const makeAgentIdleFor = (minutes: number) =>
-      query(`UPDATE agent SET last_activity = 'a run ended', last_activity_at = $2, status_since = $2 WHERE id = $1`, [
-        agentRef.agentId,
-        minutesAgo(minutes),
-      ]);
+      querySql(
+        `UPDATE agent SET last_activity = 'a run ended', last_activity_at = $2, status_since = $2 WHERE id = $1`,
+        [agentRef.agentId, minutesAgo(minutes)],
+      );
     await makeAgentIdleFor(1.5);
     expect(await stopIdleAgents(db)).toMatchObject({ looked: 1, stopping: 0 });
     await makeAgentIdleFor(3.1);

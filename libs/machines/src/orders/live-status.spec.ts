@@ -63,12 +63,12 @@ describe('the live status of a machine', () => {
     const status = await readLiveStatus(parts, organizationId, id);
     return { ...status, tookMs: Date.now() - began };
   };
-  const docker = () => statusOf('docker', 'worker', { container: 'worker', host: `tcp://127.0.0.1:${port}` });
+  const readDockerStatus = () => statusOf('docker', 'worker', { container: 'worker', host: `tcp://127.0.0.1:${port}` });
   const ec2 = () => statusOf('ec2', 'i-00000001', { instanceId: 'i-00000001', region: 'eu-central-1' });
 
   it('the live status is the last known state, marked as stale, if EC2 or Docker hangs', async () => {
     answer = () => undefined;
-    for (const { tookMs, ...status } of await Promise.all([docker(), ec2()])) {
+    for (const { tookMs, ...status } of await Promise.all([readDockerStatus(), ec2()])) {
       expect(status).toMatchObject({ status: 'online', vmState: 'running', vmIp: '10.0.0.9', stale: true });
       expect(tookMs).toBeLessThan(9000);
     }
@@ -89,7 +89,7 @@ describe('the live status of a machine', () => {
         );
       }
     };
-    expect(await docker()).toMatchObject({ vmState: 'stopped', vmIp: null, stale: false });
+    expect(await readDockerStatus()).toMatchObject({ vmState: 'stopped', vmIp: null, stale: false });
     expect(await ec2()).toMatchObject({ vmState: 'stopping', vmIp: null, stale: false });
   });
 });

@@ -36,7 +36,7 @@ describe('an agent that is changed while other code waits for its row', () => {
     await harness.close();
   });
 
-  const sql = <T extends object = any>(text: string, ...values: unknown[]) =>
+  const querySql = <T extends object = any>(text: string, ...values: unknown[]) =>
     harness.db.query<T>('system', text, values);
   const makeAgentInStatus = async (status: AgentStatus, input: Partial<AgentEntity> = {}) =>
     (await makeAgent(harness.db, { organizationId, name: `Agent ${newId()}`, provider: 'http', status, ...input })).id;
@@ -49,14 +49,14 @@ describe('an agent that is changed while other code waits for its row', () => {
     );
   const runInTransaction = <T>(work: (tx: Transaction) => Promise<T>) => harness.db.transaction('system', work);
   const readStatus = async (agentId: string) =>
-    (await sql('SELECT status FROM agent WHERE id = $1', agentId))[0].status;
+    (await querySql('SELECT status FROM agent WHERE id = $1', agentId))[0].status;
   const openWake = (tx: Transaction, agentId: string) =>
     tx.execute(
       `INSERT INTO agent_wake (id, organization_id, agent_id, source, reason, attempt, deadline)
        VALUES ($1, $2, $3, 'api', 'a test', 0, muster_now() + interval '1 hour')`,
       [newId(), organizationId, agentId],
     );
-  const readWakes = (agentId: string) => sql('SELECT state, attempt FROM agent_wake WHERE agent_id = $1', agentId);
+  const readWakes = (agentId: string) => querySql('SELECT state, attempt FROM agent_wake WHERE agent_id = $1', agentId);
   const getOrderParts = () => {
     const { nest } = harness.app;
     const [machines, keyRing, clock] = [nest.get(Machines), nest.get(KeyRing), nest.get(Clock)];
@@ -83,7 +83,9 @@ describe('an agent that is changed while other code waits for its row', () => {
       (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]),
       () => [recordBlockedWake(), recordBlockedWake()],
     );
-    expect(await sql("SELECT FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle'", agentId)).toHaveLength(1);
+    expect(
+      await querySql("SELECT FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle'", agentId),
+    ).toHaveLength(1);
   });
 
   it('an agent stays terminated if it is terminated while the watchdog waits to move it to offline', async () => {
@@ -107,7 +109,7 @@ describe('an agent that is changed while other code waits for its row', () => {
       () => [beginRecovery(), beginRecovery()],
     );
     expect(begun.filter(({ decision }) => decision.step)).toHaveLength(1);
-    expect(await sql('SELECT FROM agent_recovery WHERE agent_id = $1', agentId)).toHaveLength(1);
+    expect(await querySql('SELECT FROM agent_recovery WHERE agent_id = $1', agentId)).toHaveLength(1);
   });
 
   it('a machine that reports while the end of its failed stop waits is online again', async () => {
@@ -135,13 +137,13 @@ describe('an agent that is changed while other code waits for its row', () => {
       () => harness.app.nest.get(MachineControl).executeOrder(agentId),
       "UPDATE agent SET status = 'online' WHERE id = $1",
     );
-    expect(await sql('SELECT FROM agent_control WHERE agent_id = $1', agentId)).toEqual([]);
+    expect(await querySql('SELECT FROM agent_control WHERE agent_id = $1', agentId)).toEqual([]);
   });
 
   it('a wake is ready if its machine reports while the attempt to start it waits for the agent', async () => {
     const agentId = await makeAgentInStatus('starting');
     await runInTransaction((tx) => openWake(tx, agentId));
-    const [{ id }] = await sql('SELECT id FROM agent_wake WHERE agent_id = $1', agentId);
+    const [{ id }] = await querySql('SELECT id FROM agent_wake WHERE agent_id = $1', agentId);
     const steps = await runWhileAgentChanges(
       agentId,
       () => wakeMachine(getOrderParts(), id),
@@ -154,7 +156,7 @@ describe('an agent that is changed while other code waits for its row', () => {
   it('a machine is not started again if another process records its start while the attempt waits for the wake', async () => {
     const agentId = await makeAgentInStatus('starting');
     await runInTransaction((tx) => openWake(tx, agentId));
-    const [{ id }] = await sql('SELECT id FROM agent_wake WHERE agent_id = $1', agentId);
+    const [{ id }] = await querySql('SELECT id FROM agent_wake WHERE agent_id = $1', agentId);
     const steps = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM agent_wake WHERE id = $1 FOR UPDATE', [id]),
@@ -181,7 +183,7 @@ describe('an agent that is changed while other code waits for its row', () => {
 
   it('an agent stays in the status starting if a wake is requested while the sweep waits to move it to offline', async () => {
     const agentId = await makeAgentInStatus('starting');
-    await sql("UPDATE agent SET status_since = muster_now() - interval '1 minute' WHERE id = $1", agentId);
+    await querySql("UPDATE agent SET status_since = muster_now() - interval '1 minute' WHERE id = $1", agentId);
     const machines = harness.app.nest.get(MachineControl);
     await runBehindLock(
       harness.db,
@@ -200,7 +202,7 @@ describe('an agent that is changed while other code waits for its row', () => {
       () => runInTransaction((tx) => setIdleExempt(tx, caller, agentId, false)),
       'UPDATE agent SET idle_auto_stop_exempt = true WHERE id = $1',
     );
-    const rows = await sql('SELECT changes FROM audit_entry WHERE target_id = $1', agentId);
+    const rows = await querySql('SELECT changes FROM audit_entry WHERE target_id = $1', agentId);
     expect(rows).toEqual([{ changes: { idleAutoStopExempt: [true, false] } }]);
   });
 
@@ -227,7 +229,7 @@ describe('an agent that is changed while other code waits for its row', () => {
       () => runInTransaction((tx) => tx.execute(release, [ended, agentId])),
       `UPDATE agent SET current_job_id = '${next}' WHERE id = $1`,
     );
-    expect(await sql('SELECT current_job_id FROM agent WHERE id = $1', agentId)).toEqual([{ currentJobId: next }]);
+    expect(await querySql('SELECT current_job_id FROM agent WHERE id = $1', agentId)).toEqual([{ currentJobId: next }]);
   });
 
   it('a wake that is requested while the end of a termination waits is cancelled', async () => {

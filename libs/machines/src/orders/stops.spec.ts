@@ -9,14 +9,14 @@ describe('a stop', () => {
     fixture.plane.behaviour = 'fails';
     const agentRef = await agentAt('stopping', { previousStatus: 'online' });
     const readAttempts = async () => [count('stop'), await statusOf(agentRef)];
-    const attempt = async () => {
+    const attemptStop = async () => {
       await fixture.db.query('system', 'UPDATE agent_control SET next_try_at = muster_now() WHERE agent_id = $1', [
         agentRef.agentId,
       ]);
       await fixture.machines.executeOrder(agentRef.agentId);
       return readAttempts();
     };
-    expect([await attempt(), await attempt(), await attempt()]).toEqual([
+    expect([await attemptStop(), await attemptStop(), await attemptStop()]).toEqual([
       [1, 'stopping'],
       [2, 'stopping'],
       [3, 'online'],

@@ -24,15 +24,15 @@ describe('measureMachines', () => {
       provider: 'ec2',
       lastActivityAt: new Date(harness.db.now().getTime() - 21 * 60_000),
     };
-    const machine = async (more: object = {}) =>
+    const makeMachine = async (more: object = {}) =>
       (await makeAgent(harness.db, { organizationId, name: newId(), ...long, ...more } as never)).id;
-    await machine();
-    await machine({ idleAutoStopExempt: true });
-    await machine({ organizationId: withoutIdleStop });
-    await machine({ provider: 'external' });
-    await machine({ status: 'stopped' });
-    await machine({ lastActivityAt: new Date(harness.db.now().getTime() - 19 * 60_000) });
-    await makeJob(harness.db, { organizationId, agentId: await machine(), status: 'queued' });
+    await makeMachine();
+    await makeMachine({ idleAutoStopExempt: true });
+    await makeMachine({ organizationId: withoutIdleStop });
+    await makeMachine({ provider: 'external' });
+    await makeMachine({ status: 'stopped' });
+    await makeMachine({ lastActivityAt: new Date(harness.db.now().getTime() - 19 * 60_000) });
+    await makeJob(harness.db, { organizationId, agentId: await makeMachine(), status: 'queued' });
     expect(await readMachineMetrics(harness.db)).toMatchObject({
       byStatus: { online: 6, stopped: 1, offline: 0 },
       withoutWork: { overdue: 1, pinned: 1, idle_stop_off: 1 },

@@ -38,7 +38,7 @@ describe('the query plan of a page deep in a long list', () => {
   afterAll(() => harness.close());
 
   const page = { limit: 200, after: ['2026-01-07T22:40:00.000Z', newId()] };
-  const plan = async ({ text, values }: { text: string; values: unknown[] }) => {
+  const readPlan = async ({ text, values }: { text: string; values: unknown[] }) => {
     const rows = await harness.db.query<object>({ organizationId }, `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);
     return JSON.stringify(rows);
   };
@@ -48,7 +48,7 @@ describe('the query plan of a page deep in a long list', () => {
     ['pilot_batch_occurred_idx', { from: '2026-01-02', to: '2026-01-12' }],
     ['pilot_batch_workflow_idx', { workflowId }],
   ])('Postgres reads a page of pilot batches in the order of the index %s, without a sort', async (index, filter) => {
-    const read = await plan(buildListBatchesStatement(organizationId, { page, filter }));
+    const read = await readPlan(buildListBatchesStatement(organizationId, { page, filter }));
     expect(read).toContain(index);
     expect(read).not.toMatch(/"Node Type":"(Incremental )?Sort"/);
   });
@@ -58,7 +58,7 @@ describe('the query plan of a page deep in a long list', () => {
     ['session_summary_occurred_idx', { from: '2026-01-02T00:00:00.000Z' }],
     ['session_summary_worker_idx', { workerKey: 'w3' }],
   ])('Postgres reads a page of pilot sessions in the order of the index %s, without a sort', async (index, filter) => {
-    const read = await plan(buildListSessionsStatement(organizationId, { page, filter }));
+    const read = await readPlan(buildListSessionsStatement(organizationId, { page, filter }));
     expect(read).toContain(index);
     expect(read).not.toMatch(/"Node Type":"(Incremental )?Sort"/);
   });

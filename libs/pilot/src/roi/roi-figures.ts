@@ -26,7 +26,7 @@ export interface DaySums {
   waitingMicros: number | bigint;
 }
 
-/** Percentiles in twentieths of a microsecond, in which both are whole numbers. */
+/** Percentiles in twentieths of a microsecond, so that interpolated values are whole numbers. */
 export interface Percentiles {
   p50: bigint;
   p95: bigint;

@@ -75,10 +75,15 @@ describe('a batch that is reported again', () => {
   });
 
   it('the rollups are rebuilt after a concurrent refresh has ended, with the days of that refresh', async () => {
+    await refreshRoiRollups(harness.db, organizationId);
     const [rebuilt] = await runBehindLock(
       harness.db,
       (tx) => acquireAdvisoryLock(tx, 'pilot_roi', organizationId),
       () => [rebuildRoiRollups(harness.db, organizationId)],
+      async (tx) => {
+        // A rebuild marks all days as changed.
+        expect(await tx.query('SELECT FROM pilot_roi_change WHERE organization_id = $1', [organizationId])).toEqual([]);
+      },
     );
     expect(rebuilt!.days).toBeGreaterThan(0);
   });

@@ -37,8 +37,8 @@ describe('writeSessionHeadline', () => {
 });
 
 describe('buildSessionTimeline', () => {
-  const at = (seconds: number) => new Date(Date.UTC(2026, 0, 31, 9, 0, seconds));
-  const claim = (claimId: string, seconds: number | null) => ({
+  const atSecond = (seconds: number) => new Date(Date.UTC(2026, 0, 31, 9, 0, seconds));
+  const makeClaim = (claimId: string, seconds: number | null) => ({
     claimId,
     outcome: 'eob_uploaded' as const,
     processingMicros: seconds === null ? null : seconds * 1_000_000,
@@ -47,16 +47,16 @@ describe('buildSessionTimeline', () => {
     buildSessionTimeline({
       startedAt: null,
       finishedAt: null,
-      ingestedAt: at(1000),
+      ingestedAt: atSecond(1000),
       claims: [],
       stops: [],
       ...facts,
-    }).map((entry) => [entry.kind, entry.claimId ?? entry.reason, (entry.at.getTime() - at(0).getTime()) / 1000]);
+    }).map((entry) => [entry.kind, entry.claimId ?? entry.reason, (entry.at.getTime() - atSecond(0).getTime()) / 1000]);
 
   it('a claim’s time is computed from the session’s start and the processing times up to the claim', () => {
-    const stops = [{ reason: 'pause', at: at(25), detail: null }];
-    const claims = [claim('A', 20), claim('B', null), claim('C', 10.5)];
-    expect(entriesOf({ startedAt: at(0), finishedAt: at(60), claims, stops })).toEqual([
+    const stops = [{ reason: 'pause', at: atSecond(25), detail: null }];
+    const claims = [makeClaim('A', 20), makeClaim('B', null), makeClaim('C', 10.5)];
+    expect(entriesOf({ startedAt: atSecond(0), finishedAt: atSecond(60), claims, stops })).toEqual([
       ['started', null, 0],
       ['claim', 'A', 20],
       ['claim', 'B', 20],
@@ -67,8 +67,8 @@ describe('buildSessionTimeline', () => {
   });
 
   it('without a known start, claim times are computed backwards from the session’s end or the report’s arrival', () => {
-    const claims = [claim('A', 20), claim('B', 10)];
-    expect(entriesOf({ finishedAt: at(100), claims })).toEqual([
+    const claims = [makeClaim('A', 20), makeClaim('B', 10)];
+    expect(entriesOf({ finishedAt: atSecond(100), claims })).toEqual([
       ['claim', 'A', 90],
       ['claim', 'B', 100],
       ['finished', null, 100],
@@ -80,12 +80,12 @@ describe('buildSessionTimeline', () => {
   });
 
   it('claims later than the session’s end are shown at the end, unless the end is before the start', () => {
-    expect(entriesOf({ startedAt: at(0), finishedAt: at(5), claims: [claim('A', 20)] })).toEqual([
+    expect(entriesOf({ startedAt: atSecond(0), finishedAt: atSecond(5), claims: [makeClaim('A', 20)] })).toEqual([
       ['started', null, 0],
       ['claim', 'A', 5],
       ['finished', null, 5],
     ]);
-    expect(entriesOf({ startedAt: at(10), finishedAt: at(5), claims: [claim('A', 20)] })).toEqual([
+    expect(entriesOf({ startedAt: atSecond(10), finishedAt: atSecond(5), claims: [makeClaim('A', 20)] })).toEqual([
       ['finished', null, 5],
       ['started', null, 10],
       ['claim', 'A', 30],

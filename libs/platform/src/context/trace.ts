@@ -12,7 +12,7 @@ type Sample = (traceId: string, parentSampled: boolean | undefined) => boolean;
 
 let shouldSampleByDefault: Sample = (_, parentSampled) => parentSampled ?? true;
 
-/** Sets the sampler. By default every trace is recorded unless its caller decided otherwise. */
+/** Sets the sampler. By default every trace is recorded, except one that the caller does not record. */
 export function setTraceSampler(by: Sample = (_, parentSampled) => parentSampled ?? true): void {
   shouldSampleByDefault = by;
 }

@@ -22,14 +22,14 @@ describe('the rate limiter', () => {
   const policy = { name: 'test', limit: 100, windowSeconds: 60 };
   let counters: SharedCounters;
   let clock: FakeClock;
-  const replica = () => new RateLimiter(counters, clock, new Metrics());
+  const makeReplica = () => new RateLimiter(counters, clock, new Metrics());
 
   beforeEach(() => {
     counters = new SharedCounters();
     clock = new FakeClock();
   });
 
-  const spend = async (limiter: RateLimiter, times: number, subject = 'key') => {
+  const sendRequests = async (limiter: RateLimiter, times: number, subject = 'key') => {
     const answers = await Promise.allSettled(
       Array.from({ length: times }, () => limiter.countRequest(policy, subject)),
     );
@@ -37,19 +37,19 @@ describe('the rate limiter', () => {
   };
 
   it('the rate limiter admits exactly the limit over all replicas together', async () => {
-    const replicas = [replica(), replica(), replica()];
-    const passed = await Promise.all(replicas.map((limiter) => spend(limiter, 90)));
+    const replicas = [makeReplica(), makeReplica(), makeReplica()];
+    const passed = await Promise.all(replicas.map((limiter) => sendRequests(limiter, 90)));
     expect(passed.reduce((sum, count) => sum + count, 0)).toBe(100);
   });
 
   it('the rate limiter calls the shared counter once for many requests', async () => {
-    expect(await spend(replica(), 100)).toBe(100);
+    expect(await sendRequests(makeReplica(), 100)).toBe(100);
     expect(counters.calls).toBe(20);
   });
 
   it('the rate limiter returns the time to wait, and admits requests again after it', async () => {
-    const limiter = replica();
-    await spend(limiter, 100);
+    const limiter = makeReplica();
+    await sendRequests(limiter, 100);
     const refusal: AppError = await limiter.countRequest(policy, 'key').catch((error) => error);
     expect(refusal.code).toBe('rate_limited');
     expect(refusal.options.headers).toEqual({
@@ -58,28 +58,28 @@ describe('the rate limiter', () => {
       'retry-after': '60',
     });
     clock.advance(60_000);
-    expect(await spend(limiter, 1)).toBe(1);
+    expect(await sendRequests(limiter, 1)).toBe(1);
   });
 
   it('the rate limiter counts each subject separately', async () => {
-    const limiter = replica();
-    await spend(limiter, 150, 'a');
-    expect(await spend(limiter, 150, 'b')).toBe(100);
+    const limiter = makeReplica();
+    await sendRequests(limiter, 150, 'a');
+    expect(await sendRequests(limiter, 150, 'b')).toBe(100);
   });
 
   it('the rate limiter limits per process while the shared counter does not answer', async () => {
     counters.broken = true;
-    const limiter = replica();
-    expect(await spend(limiter, 150)).toBe(100);
+    const limiter = makeReplica();
+    expect(await sendRequests(limiter, 150)).toBe(100);
     expect(counters.calls).toBe(1);
     counters.broken = false;
     clock.advance(60_000);
-    await spend(limiter, 1);
+    await sendRequests(limiter, 1);
     expect(counters.calls).toBe(2);
   });
 
   it('the rate limiter counts down the remaining requests', async () => {
-    const limiter = replica();
+    const limiter = makeReplica();
     const remaining: number[] = [];
     for (let i = 0; i < 100; i += 1) remaining.push((await limiter.countRequest(policy, 'key')).remaining);
     expect(remaining).toEqual(Array.from({ length: 100 }, (_, i) => 99 - i));

@@ -15,7 +15,7 @@ describe('booking the cost of a run', () => {
   });
   afterAll(() => harness.close());
 
-  const query = <T extends object>(sql: string, values: unknown[]) =>
+  const querySql = <T extends object>(sql: string, values: unknown[]) =>
     harness.db.query<T & object>('system', sql, values);
 
   async function insertEndedRun(reportedCostMicros: number | null = null) {
@@ -36,21 +36,22 @@ describe('booking the cost of a run', () => {
     return { jobId: id, organizationId };
   }
   const insertAiUsage = (jobId: string, seq: number, micros: number) =>
-    query(
+    querySql(
       `INSERT INTO ai_usage (job_id, step_order, seq, organization_id, provider, model, cost_micros)
        SELECT id, 1, $2, organization_id, 'openai', 'm', $3 FROM job WHERE id = $1`,
       [jobId, seq, micros],
     );
   const bookCost = (jobId: string) => harness.db.transaction('system', (tx) => bookRunCost(tx, jobId));
   const totalOf = async (jobId: string) =>
-    (await query<{ total: number }>('SELECT total_micros AS total FROM run_cost WHERE job_id = $1', [jobId]))[0]!.total;
+    (await querySql<{ total: number }>('SELECT total_micros AS total FROM run_cost WHERE job_id = $1', [jobId]))[0]!
+      .total;
 
   it('a run’s cost is booked once, in the month in which the run ended, however often it is computed', async () => {
     const { jobId, organizationId } = await insertEndedRun();
     await insertAiUsage(jobId, 1, 500_000);
     await Promise.all([bookCost(jobId), bookCost(jobId), bookCost(jobId)]);
     expect(await totalOf(jobId)).toBe(560_000);
-    const counters = await query(
+    const counters = await querySql(
       "SELECT to_char(month, 'YYYY-MM') AS month, runs, run_ms, spend_micros FROM usage_counter WHERE organization_id = $1",
       [organizationId],
     );
@@ -81,7 +82,7 @@ describe('booking the cost of a run', () => {
     await insertAiUsage(jobId, 1, 250_000);
     await bookCost(jobId);
     expect(await totalOf(jobId)).toBe(310_000);
-    const events = await query<{ spend: number }>(
+    const events = await querySql<{ spend: number }>(
       `SELECT spend_micros AS spend FROM usage_event WHERE job_id = $1 AND kind = 'spend' ORDER BY revision`,
       [jobId],
     );
@@ -95,7 +96,7 @@ describe('booking the cost of a run', () => {
     await insertAiUsage(jobId, 1, 250_000);
     await bookCost(jobId);
     expect(await totalOf(jobId)).toBe(2_000_000);
-    const parts = await query<{ kind: string; amount: number }>(
+    const parts = await querySql<{ kind: string; amount: number }>(
       'SELECT kind, sum(amount_micros)::bigint AS amount FROM run_cost_component WHERE job_id = $1 GROUP BY 1 ORDER BY 1',
       [jobId],
     );
@@ -124,7 +125,7 @@ describe('booking the cost of a run', () => {
   it('findUnequalCounters lists a counter that is not the sum of its events', async () => {
     const { organizationId, jobId } = await insertEndedRun();
     await bookCost(jobId);
-    await query('UPDATE usage_counter SET runs = runs + 1 WHERE organization_id = $1', [organizationId]);
+    await querySql('UPDATE usage_counter SET runs = runs + 1 WHERE organization_id = $1', [organizationId]);
     expect(await findUnequalCounters(harness.db)).toMatchObject([
       { organizationId, month: '2026-03', counted: { runs: 2 }, events: { runs: 1, runMs: 1_800_000 } },
     ]);
@@ -145,10 +146,15 @@ describe('booking the cost of a run', () => {
   it('the cost rollups are rebuilt after a concurrent refresh has ended', async () => {
     const { jobId, organizationId } = await insertEndedRun();
     await bookCost(jobId);
+    await refreshCostDays(harness.db, organizationId);
     const [rebuilt] = await runBehindLock(
       harness.db,
       (tx) => acquireAdvisoryLock(tx, 'run_cost_day', organizationId),
       () => [rebuildCostDays(harness.db, organizationId)],
+      async (tx) => {
+        const days = await tx.query('SELECT FROM run_cost_day WHERE organization_id = $1', [organizationId]);
+        expect(days.length).toBeGreaterThan(0);
+      },
     );
     expect(rebuilt).toEqual({ days: 1 });
   });

@@ -25,20 +25,20 @@ function computeExpectedCost(
   run: { ms: number | null; hourly: number; reported: number | null },
 ) {
   const ai = new Map<string, Fraction>();
-  const put = (key: string, usd: Fraction) => ai.set(key, addFractions(ai.get(key) ?? [0n, 1n], usd));
+  const addCost = (key: string, usd: Fraction) => ai.set(key, addFractions(ai.get(key) ?? [0n, 1n], usd));
   for (const { provider, model, inputTokens, outputTokens, price, reportedMicros } of usages) {
     const name = `${provider.toLowerCase()} ${model.toLowerCase()}`;
     const perToken = (price_: number | bigint): Fraction =>
       multiplyFractions(microsToFraction(price_), [1n, 1_000_000n]);
-    put(
+    addCost(
       `${name} ${price ? 'priced' : 'unpriced'} input`,
       price ? multiplyFractions([inputTokens, 1n], perToken(price.inputMicros)) : [0n, 1n],
     );
-    put(
+    addCost(
       `${name} ${price ? 'priced' : 'unpriced'} output`,
       price ? multiplyFractions([outputTokens, 1n], perToken(price.outputMicros)) : [0n, 1n],
     );
-    if (!price && reportedMicros !== null) put(`${name} reported`, microsToFraction(reportedMicros));
+    if (!price && reportedMicros !== null) addCost(`${name} reported`, microsToFraction(reportedMicros));
   }
   const parts = [...ai.values()].map(roundToMicros);
   if (run.ms !== null)
@@ -81,13 +81,13 @@ describe('computeRunCost', () => {
     fc.assert(
       fc.property(fc.array(usage, { maxLength: 12 }), (usages) => {
         const facts = { runMs: 1, computeMicrosPerHour: 1, reportedMicros: null };
-        const amounts = (input: ModelUsage[]) =>
+        const computeAmounts = (input: ModelUsage[]) =>
           computeRunCost({ ...facts, usages: input }).components.map(({ amountMicros, quantity, unit }) => [
             amountMicros,
             quantity,
             unit,
           ]);
-        expect(amounts([...usages].reverse())).toEqual(amounts(usages));
+        expect(computeAmounts([...usages].reverse())).toEqual(computeAmounts(usages));
       }),
     );
   });

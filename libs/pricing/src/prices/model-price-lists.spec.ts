@@ -17,7 +17,7 @@ describe('a list of model prices', () => {
   });
   afterAll(() => harness.close());
 
-  const price = (inputUsdPerMillion: number): ModelPriceInput[] => [
+  const makePriceList = (inputUsdPerMillion: number): ModelPriceInput[] => [
     { provider: 'openai', model: 'm', from: '2026-01-01', inputUsdPerMillion, outputUsdPerMillion: 1 },
   ];
   /** Starts two replacements of the list with this revision, which wait for the lock. */
@@ -31,7 +31,7 @@ describe('a list of model prices', () => {
       () =>
         [1, 2].map((usd) =>
           harness.db
-            .transaction('system', (tx) => replace(tx, price(usd)))
+            .transaction('system', (tx) => replace(tx, makePriceList(usd)))
             .then(
               () => 'replaced',
               ({ code }: { code: string }) => code,
@@ -41,7 +41,7 @@ describe('a list of model prices', () => {
 
   it('only one of two conditional replacements of an organization’s prices succeeds', async () => {
     const { revision } = await harness.db.transaction('system', (tx) =>
-      replaceModelPrices(tx, caller, price(3), undefined),
+      replaceModelPrices(tx, caller, makePriceList(3), undefined),
     );
     const outcomes = await replaceTwice(['model_price', organizationId], (tx, prices) =>
       replaceModelPrices(tx, caller, prices, `"${revision}"`),

@@ -1,7 +1,7 @@
 import { decideBillingGate, type LimitFacts } from './billing-gate';
 
 describe('decideBillingGate', () => {
-  const facts = (changes: Partial<LimitFacts & { openRuns: number }>) => ({
+  const buildLimitFacts = (changes: Partial<LimitFacts & { openRuns: number }>) => ({
     suspended: false,
     monthlyRunLimit: 10,
     monthlySpendLimitMicros: 1_000_000,
@@ -20,6 +20,6 @@ describe('decideBillingGate', () => {
     ['there are no limits', { monthlyRunLimit: null, monthlySpendLimitMicros: null, runs: 99, spendMicros: 9e9 }, true],
     ['the organization is suspended', { suspended: true }, false],
   ])('if %s (%j), decideBillingGate returns %j as canLaunchRuns', (_case, changes, allowed) => {
-    expect(decideBillingGate(facts(changes)).canLaunchRuns).toBe(allowed);
+    expect(decideBillingGate(buildLimitFacts(changes)).canLaunchRuns).toBe(allowed);
   });
 });

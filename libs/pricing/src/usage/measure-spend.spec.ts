@@ -11,7 +11,7 @@ describe('the usage of all organizations in this month', () => {
   });
   afterAll(() => harness.close());
 
-  const sql = (text: string, ...values: unknown[]) => harness.db.query('system', text, values);
+  const querySql = (text: string, ...values: unknown[]) => harness.db.query('system', text, values);
 
   it('this month’s counters are summed, and closed gates and late events are counted', async () => {
     const now = new Date();
@@ -27,21 +27,21 @@ describe('the usage of all organizations in this month', () => {
     ] as const) {
       const { id } = await makeOrganization(harness.db);
       organizationIds.push(id);
-      await sql(`UPDATE organization_settings SET ${limits} WHERE organization_id = $1`, id);
-      await sql(
+      await querySql(`UPDATE organization_settings SET ${limits} WHERE organization_id = $1`, id);
+      await querySql(
         `INSERT INTO usage_counter (organization_id, month, runs, completed, run_ms, spend_micros)
          VALUES ($1, $2::date - make_interval(months => $3), $4, $4, 1000, $5)`,
         ...[id, `${month}-01`, monthAgo, runs, spendMicros],
       );
     }
     const [suspended] = organizationIds as [string];
-    await sql('UPDATE organization SET suspended = true WHERE id = $1', suspended);
+    await querySql('UPDATE organization SET suspended = true WHERE id = $1', suspended);
     for (const [counted, minutes] of [
       [false, 6],
       [false, 4],
       [true, 6],
     ] as const) {
-      await sql(
+      await querySql(
         `INSERT INTO usage_event (job_id, kind, organization_id, month, outcome, run_ms, at, counted)
          VALUES ($1, 'run', $2, $3, 'completed', 1, muster_now() - make_interval(mins => $4), $5)`,
         ...[newId(), suspended, `${month}-01`, minutes, counted],

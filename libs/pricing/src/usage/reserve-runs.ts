@@ -144,7 +144,7 @@ function requireOpenGate(facts: LimitFacts): void {
  */
 const computeInvisibleLaunches = (facts: GateFacts) => 2 * facts.maxConnections;
 
-/** Whether `times` times the request would still fit into the limits and stay below their `near` thresholds. */
+/** Whether as many as `times` such requests fit into the limits and stay below the thresholds of their notices. */
 function isFarFromLimits(
   facts: Parameters<typeof computeRemainingLimits>[0],
   { count, maxCostMicros }: RequestedRuns,

@@ -33,12 +33,12 @@ describe('wakes for schedules whose runs require labels', () => {
   });
   afterAll(() => harness.close());
   beforeEach(async () => {
-    await query('DELETE FROM schedule');
+    await querySql('DELETE FROM schedule');
     const { id: organizationId } = await makeOrganization(harness.db);
     ground = { organizationId, workflowId: (await makeWorkflow(harness.db, { organizationId })).id };
   });
 
-  const query = (sql: string, values: unknown[] = []) => harness.db.query<any>('system', sql, values);
+  const querySql = (sql: string, values: unknown[] = []) => harness.db.query<any>('system', sql, values);
   const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000);
   const makeMachine = async (input: object = {}) => {
     const row = { ...{ name: newId(), status: 'stopped', provider: 'ec2', bootMs: 40_000 }, labels: ['front-desk'] };
@@ -56,15 +56,15 @@ describe('wakes for schedules whose runs require labels', () => {
     (await prewakeMachines(harness.db, { now: () => now, wakeTimeoutMs: 60_000 })).woken;
   const listWokenAgents = async () =>
     (
-      await query('SELECT agent_id FROM agent_wake WHERE organization_id = $1 ORDER BY requested_at, id', [
+      await querySql('SELECT agent_id FROM agent_wake WHERE organization_id = $1 ORDER BY requested_at, id', [
         ground.organizationId,
       ])
     ).map(({ agentId }) => agentId);
   const updateSettings = (set: string) =>
-    query(`UPDATE organization_settings SET ${set} WHERE organization_id = $1`, [ground.organizationId]);
-  const updateAgent = (set: string, id: string) => query(`UPDATE agent SET ${set} WHERE id = $1`, [id]);
+    querySql(`UPDATE organization_settings SET ${set} WHERE organization_id = $1`, [ground.organizationId]);
+  const updateAgent = (set: string, id: string) => querySql(`UPDATE agent SET ${set} WHERE id = $1`, [id]);
   const readPrewokenFor = async (id: string) =>
-    (await query('SELECT prewoken_for FROM schedule WHERE id = $1', [id]))[0].prewokenFor;
+    (await querySql('SELECT prewoken_for FROM schedule WHERE id = $1', [id]))[0].prewokenFor;
   const runInTransaction = <T>(work: (tx: Transaction) => Promise<T>) =>
     harness.db.transaction({ organizationId: ground.organizationId }, work);
   const createCaller = (): Principal => ({
@@ -89,10 +89,11 @@ describe('wakes for schedules whose runs require labels', () => {
     const marked = (await Promise.all(ids.map(readPrewokenFor))).filter((at) => at !== null);
     expect(marked).toEqual([runAt, runAt]);
     const wakes = 'SELECT source, reason, state FROM agent_wake WHERE agent_id = $1';
-    expect(await query(wakes, [fast])).toEqual([{ source: 'schedule', reason: 'prewake', state: 'open' }]);
-    const [entry] = await query(`SELECT source, data FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle'`, [
-      fast,
-    ]);
+    expect(await querySql(wakes, [fast])).toEqual([{ source: 'schedule', reason: 'prewake', state: 'open' }]);
+    const [entry] = await querySql(
+      `SELECT source, data FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle'`,
+      [fast],
+    );
     expect(entry).toMatchObject({ source: 'schedule', data: { reason: 'prewake', runAt: runAt.toISOString() } });
     expect(ids).toContain(entry.data.scheduleId);
     expect(await prewakeAndCountWakes()).toBe(0);
@@ -114,7 +115,7 @@ describe('wakes for schedules whose runs require labels', () => {
     await makeSchedule(runAt);
     await makeSchedule(runAt, { agentId: idle });
     expect([await prewakeAndCountWakes(), await listWokenAgents()]).toEqual([1, [asleep]]);
-    await query('DELETE FROM schedule');
+    await querySql('DELETE FROM schedule');
     const another = await makeMachine();
     await makeSchedule(inSeconds(30));
     await launchRun({ target });
@@ -146,8 +147,8 @@ describe('wakes for schedules whose runs require labels', () => {
     ['auto-wake is off', () => updateSettings('vm_auto_wake_on_job = false')],
     ['the organization’s runs have no room', () => updateSettings('max_concurrent_runs = 0')],
     ['the monthly run limit is used up', () => updateSettings('monthly_run_limit = 0')],
-    ['the schedule is disabled', ({ id }) => query('UPDATE schedule SET enabled = false WHERE id = $1', [id])],
-    ['a secret is missing', ({ id }) => query(`UPDATE schedule SET vault_keys = '{NONE}' WHERE id = $1`, [id])],
+    ['the schedule is disabled', ({ id }) => querySql('UPDATE schedule SET enabled = false WHERE id = $1', [id])],
+    ['a secret is missing', ({ id }) => querySql(`UPDATE schedule SET vault_keys = '{NONE}' WHERE id = $1`, [id])],
     ['the machine has no such label', ({ agentId }) => updateAgent(`labels = '{Front-Desk}'`, agentId)],
     ['the machine takes only runs that name it', ({ agentId }) => updateAgent('placement = false', agentId)],
     ['the machine is drained', ({ agentId }) => updateAgent(`drain = 'finish'`, agentId)],
@@ -183,13 +184,13 @@ describe('wakes for schedules whose runs require labels', () => {
     await makeMachine({ bootMs: 40_000 });
     await makeSchedule(inSeconds(30));
     await prewakeAndCountWakes();
-    await query(
+    await querySql(
       `UPDATE agent_wake SET deadline = muster_now() - interval '1 s', next_try_at = muster_now() WHERE agent_id = $1`,
       [first],
     );
-    const [{ id }] = await query('SELECT id FROM agent_wake WHERE agent_id = $1', [first]);
+    const [{ id }] = await querySql('SELECT id FROM agent_wake WHERE agent_id = $1', [first]);
     await harness.app.nest.get(MachineControl).attemptWake(id);
-    expect((await query('SELECT state FROM agent_wake WHERE id = $1', [id]))[0].state).toBe('timeout');
+    expect((await querySql('SELECT state FROM agent_wake WHERE id = $1', [id]))[0].state).toBe('timeout');
     expect([await prewakeAndCountWakes(), await listWokenAgents()]).toEqual([0, [first]]);
   });
 
@@ -216,12 +217,12 @@ describe('wakes for schedules whose runs require labels', () => {
     expect(await readExpectedRun(agentId)).toEqual({ agentId, at: runAt, name: 'Nightly' });
     expect(await readExpectedRun(other)).toBeNull();
     const statusOf = async (agent: string) =>
-      (await query('SELECT status FROM agent WHERE id = $1', [agent]))[0].status;
+      (await querySql('SELECT status FROM agent WHERE id = $1', [agent]))[0].status;
     const stopIdleAgentsAfter = (seconds: number) =>
       stopIdleAgents(harness.db, { now: inSeconds(seconds), findExpectedRun: findNextExpectedRun });
     await stopIdleAgentsAfter(20);
     expect([await statusOf(agentId), await statusOf(other)]).toEqual(['online', 'stopping']);
-    await query('UPDATE schedule SET next_run_at = $2 WHERE id = $1', [id, inSeconds(3600)]);
+    await querySql('UPDATE schedule SET next_run_at = $2 WHERE id = $1', [id, inSeconds(3600)]);
     expect(await readExpectedRun(agentId)).toBeNull();
     await stopIdleAgentsAfter(20);
     expect(await statusOf(agentId)).toBe('stopping');
@@ -235,7 +236,7 @@ describe('wakes for schedules whose runs require labels', () => {
     const { launched, skipped } = await runDueSchedules(harness.db, { now: runAt, limit: 10, whenScanned: 'wait' });
     expect([launched, skipped]).toEqual([[], [expect.objectContaining({ scheduleId: id, reason: 'no_agent_fits' })]]);
     const history = 'SELECT outcome, reason, job_id FROM schedule_run WHERE schedule_id = $1';
-    expect(await query(history, [id])).toEqual([{ outcome: 'skipped', reason: 'no_agent_fits', jobId: null }]);
+    expect(await querySql(history, [id])).toEqual([{ outcome: 'skipped', reason: 'no_agent_fits', jobId: null }]);
   });
 
   describe('a run that a user requests', () => {
@@ -249,7 +250,9 @@ describe('wakes for schedules whose runs require labels', () => {
       expect((await runNow(id)).launched).toHaveLength(1);
       expect(await listWokenAgents()).toEqual([asleep]);
       const wakes = 'SELECT source, reason FROM agent_wake WHERE agent_id = $1';
-      expect(await query(wakes, [asleep])).toEqual([{ source: 'schedule', reason: 'a run of Nightly was requested' }]);
+      expect(await querySql(wakes, [asleep])).toEqual([
+        { source: 'schedule', reason: 'a run of Nightly was requested' },
+      ]);
       await makeMachine({ status: 'online' });
       expect((await runNow(id)).launched).toHaveLength(1);
       expect(await listWokenAgents()).toEqual([asleep]);
@@ -259,7 +262,7 @@ describe('wakes for schedules whose runs require labels', () => {
       await makeMachine();
       const concurrencyKeys = [{ key: 'delta' }];
       const holder = await launchRun({ agentId: await makeMachine({ status: 'online', labels: [] }), concurrencyKeys });
-      await query('UPDATE concurrency_lease SET since = muster_now() WHERE job_id = $1', [holder.jobId]);
+      await querySql('UPDATE concurrency_lease SET since = muster_now() WHERE job_id = $1', [holder.jobId]);
       const id = await makeSchedule(inSeconds(3600), { concurrencyKeys });
       expect((await runNow(id)).launched).toHaveLength(1);
       expect(await listWokenAgents()).toEqual([]);

@@ -218,9 +218,9 @@ describe(`decideScheduleTick for a year of ${schedules} schedules in twelve time
 
 /** Returns mostly times of day, as people write them, and some rules that run all day. */
 function createRandomExpression(random: () => number): string {
-  const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
+  const pickRandom = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
   const upTo = (max: number) => Math.floor(random() * (max + 1));
-  const minute = pick([
+  const minute = pickRandom([
     `${upTo(59)}`,
     '0',
     '30',
@@ -228,10 +228,10 @@ function createRandomExpression(random: () => number): string {
     '*/20',
     `${upTo(20)}-${40 + upTo(19)}/15`,
   ]);
-  const hours = pick([`${upTo(23)}`, '0', '1', '2', '3', '0-3', `${upTo(11)},${12 + upTo(11)}`, '*/6', '*']);
-  const days = pick(['*', '*', '*', `${1 + upTo(27)}`, '1-7', '*/2', '29,31']);
-  const months = pick(['*', '*', '*', '3,4,9-11', 'JAN-JUN']);
-  return `${minute} ${hours} ${days} ${months} ${pick(['*', '*', 'MON-FRI', '0', 'SAT,SUN'])}`;
+  const hours = pickRandom([`${upTo(23)}`, '0', '1', '2', '3', '0-3', `${upTo(11)},${12 + upTo(11)}`, '*/6', '*']);
+  const days = pickRandom(['*', '*', '*', `${1 + upTo(27)}`, '1-7', '*/2', '29,31']);
+  const months = pickRandom(['*', '*', '*', '3,4,9-11', 'JAN-JUN']);
+  return `${minute} ${hours} ${days} ${months} ${pickRandom(['*', '*', 'MON-FRI', '0', 'SAT,SUN'])}`;
 }
 
 /** Returns a generator of the same numbers every time (mulberry32). */
@@ -258,12 +258,12 @@ describe('decideScheduledRun', () => {
     missingSecrets: [],
     force: false,
   };
-  const agent = (change: Partial<NonNullable<GuardFacts['agent']>>) => ({ agent: { ...open.agent!, ...change } });
+  const changeAgent = (change: Partial<NonNullable<GuardFacts['agent']>>) => ({ agent: { ...open.agent!, ...change } });
   const closed: [Partial<GuardFacts>, string][] = [
     [{ concurrencyLimit: 2, openRuns: 2 }, 'concurrency_limit'],
     [{ idempotencyWindowMinutes: 10, lastLaunchedAt: atTime('08:50:00.001') }, 'idempotency_window'],
     [{ gate: { canLaunchRuns: false, reason: 'suspended' } }, 'billing_gate'],
-    [agent({ status: 'offline', provider: 'external' }), 'agent_not_ready'],
+    [changeAgent({ status: 'offline', provider: 'external' }), 'agent_not_ready'],
     [{ missingSecrets: ['A'] }, 'secret_missing'],
   ];
 
@@ -314,7 +314,7 @@ describe('decideScheduledRun', () => {
   ] as const)(
     'a scheduled run is launched or skipped depending on the agent’s status %s with %j',
     (status, change, expected) => {
-      expect(decideScheduledRun({ ...open, ...agent({ status }), ...change }, now)).toMatchObject(expected);
+      expect(decideScheduledRun({ ...open, ...changeAgent({ status }), ...change }, now)).toMatchObject(expected);
     },
   );
 });

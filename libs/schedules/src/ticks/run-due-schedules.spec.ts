@@ -46,10 +46,10 @@ describe('runDueSchedules', () => {
     clock.set('2026-03-07T12:00:04.000Z');
     ground = await makeScheduleParents();
   });
-  afterEach(() => query('DELETE FROM schedule'));
+  afterEach(() => querySql('DELETE FROM schedule'));
   afterAll(() => harness.close());
 
-  const query = (sql: string, values: unknown[] = []) => harness.db.query<any>('system', sql, values);
+  const querySql = (sql: string, values: unknown[] = []) => harness.db.query<any>('system', sql, values);
   const makeSchedule = async (cronExpression: string, more: Partial<ScheduleEntity> = {}): Promise<string> => {
     const id = newId();
     const timezone = more.timezone ?? 'UTC';
@@ -61,7 +61,7 @@ describe('runDueSchedules', () => {
   const runDueNow = (whenScanned: 'wait' | 'leave' = 'wait') =>
     runDueSchedules(harness.db, { now: clock.now(), limit: 10_000, whenScanned });
   const readRecordedRuns = (id: string) =>
-    query(
+    querySql(
       `SELECT nominal_at AS at, outcome, reason, job_id IS NOT NULL AS job FROM schedule_run WHERE schedule_id = $1
        ORDER BY nominal_at`,
       [id],
@@ -72,14 +72,14 @@ describe('runDueSchedules', () => {
     clock.set('2026-03-07T12:01:04.000Z');
     const { launched } = await runDueNow();
     expect(launched).toMatchObject([{ scheduleId: id }]);
-    expect(await query('SELECT schedule_id, status FROM job WHERE id = $1', [launched[0]!.jobId])).toEqual([
+    expect(await querySql('SELECT schedule_id, status FROM job WHERE id = $1', [launched[0]!.jobId])).toEqual([
       { scheduleId: id, status: 'queued' },
     ]);
     expect(
-      await query(`SELECT actor_kind, actor_id FROM audit_entry WHERE target_id = $1`, [launched[0]!.jobId]),
+      await querySql(`SELECT actor_kind, actor_id FROM audit_entry WHERE target_id = $1`, [launched[0]!.jobId]),
     ).toEqual([{ actorKind: 'system', actorId: 'schedules' }]);
     expect(
-      await query(`SELECT source FROM timeline_entry WHERE job_id = $1 AND kind = 'job'`, [launched[0]!.jobId]),
+      await querySql(`SELECT source FROM timeline_entry WHERE job_id = $1 AND kind = 'job'`, [launched[0]!.jobId]),
     ).toEqual([{ source: 'schedule' }]);
     expect((await runDueNow()).scanned).toBe(0);
   });
@@ -98,10 +98,10 @@ describe('runDueSchedules', () => {
       expect(rows).toHaveLength(6);
       expect(rows.filter((row) => row.outcome === 'launched' && row.job)).toHaveLength(launched);
       expect(rows.filter((row) => row.outcome === 'skipped' && row.reason === 'misfire')).toHaveLength(dropped);
-      expect(await query('SELECT next_run_at AS next, last_result FROM schedule WHERE id = $1', [id])).toEqual([
+      expect(await querySql('SELECT next_run_at AS next, last_result FROM schedule WHERE id = $1', [id])).toEqual([
         { next: new Date('2026-03-07T19:00:00.000Z'), lastResult: launched ? 'launched' : 'skipped' },
       ]);
-      expect(await query('SELECT FROM job WHERE schedule_id = $1', [id])).toHaveLength(launched);
+      expect(await querySql('SELECT FROM job WHERE schedule_id = $1', [id])).toHaveLength(launched);
     },
   );
 
@@ -157,17 +157,18 @@ describe('runDueSchedules', () => {
 
   it('a schedule that is broken or locked does not prevent the other schedules from running', async () => {
     const unreadable = await makeSchedule('1 * * * *', { name: 'unreadable' });
-    await query(`UPDATE schedule SET cron_expression = 'not cron' WHERE id = $1`, [unreadable]);
+    await querySql(`UPDATE schedule SET cron_expression = 'not cron' WHERE id = $1`, [unreadable]);
     const homeless = await makeSchedule('1 * * * *', { timezone: 'UTC' });
-    await query(`UPDATE schedule SET timezone = 'Mars/Olympus' WHERE id = $1`, [homeless]);
+    await querySql(`UPDATE schedule SET timezone = 'Mars/Olympus' WHERE id = $1`, [homeless]);
     const archived = await makeSchedule('1 * * * *');
-    await query(`UPDATE schedule SET workflow_id = $2 WHERE id = $1`, [
+    await querySql(`UPDATE schedule SET workflow_id = $2 WHERE id = $1`, [
       archived,
       (await makeWorkflow(harness.db, ground)).id,
     ]);
-    await query('UPDATE workflow SET archived_at = now() WHERE id = (SELECT workflow_id FROM schedule WHERE id = $1)', [
-      archived,
-    ]);
+    await querySql(
+      'UPDATE workflow SET archived_at = now() WHERE id = (SELECT workflow_id FROM schedule WHERE id = $1)',
+      [archived],
+    );
     const locked = await makeSchedule('1 * * * *');
     const fine = await makeSchedule('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
@@ -203,7 +204,7 @@ describe('runDueSchedules', () => {
 
   it('due schedules are found by an index, no matter how many schedules are not due', async () => {
     await makeSchedule('1 * * * *');
-    await query(
+    await querySql(
       `INSERT INTO schedule (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, next_run_at)
        SELECT gen_random_uuid(), $1, n, $2, $3, '0 0 1 1 *', 'UTC', now() + n * interval '1 minute'
        FROM generate_series(1, 5000) AS n`,
@@ -214,7 +215,7 @@ describe('runDueSchedules', () => {
     await owner.query('ANALYZE schedule');
     await owner.end();
     const plan = JSON.stringify(
-      await query(`EXPLAIN (FORMAT JSON) ${scanDueSchedulesSql(false)}`, getScanDueValues(clock.now(), 100)),
+      await querySql(`EXPLAIN (FORMAT JSON) ${scanDueSchedulesSql(false)}`, getScanDueValues(clock.now(), 100)),
     );
     expect(plan).toContain('schedule_due_idx');
     expect(plan).not.toContain('Sort');
@@ -224,9 +225,10 @@ describe('runDueSchedules', () => {
     const ids = await Promise.all(Array.from({ length: 40 }, () => makeSchedule('1 * * * *')));
     clock.set('2026-03-07T12:01:04.000Z');
     await Promise.all(Array.from({ length: 20 }, (_, n) => runDueNow(n % 2 ? 'wait' : 'leave')));
-    const rows = await query('SELECT schedule_id, count(*)::int AS n FROM job WHERE schedule_id = ANY($1) GROUP BY 1', [
-      ids,
-    ]);
+    const rows = await querySql(
+      'SELECT schedule_id, count(*)::int AS n FROM job WHERE schedule_id = ANY($1) GROUP BY 1',
+      [ids],
+    );
     expect(rows.map(({ n }) => n)).toEqual(ids.map(() => 1));
   });
 
@@ -234,7 +236,7 @@ describe('runDueSchedules', () => {
     const id = await makeSchedule('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
     await runDueNow();
-    await query(`UPDATE schedule SET next_run_at = '2026-03-07T12:01:00Z' WHERE id = $1`, [id]);
+    await querySql(`UPDATE schedule SET next_run_at = '2026-03-07T12:01:00Z' WHERE id = $1`, [id]);
     expect((await runDueNow()).launched).toEqual([]);
     expect(await readRecordedRuns(id)).toHaveLength(1);
   });

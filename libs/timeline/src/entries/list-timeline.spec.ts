@@ -61,7 +61,7 @@ describe('listing an agent’s timeline', () => {
     return id;
   }
 
-  const numbers = async (agentId: string, query: { from?: string; to?: string; order?: 'asc' | 'desc' }) => {
+  const listEntryNumbers = async (agentId: string, query: { from?: string; to?: string; order?: 'asc' | 'desc' }) => {
     const page = { limit: 1999, after: null };
     const rows = await listTimeline(harness.db, { organizationId, agentId }, query, page);
     return rows.map(({ seq }) => Number(seq));
@@ -98,8 +98,8 @@ describe('listing an agent’s timeline', () => {
             return (from === undefined || at >= from) && (to === undefined || at <= to);
           })
           .map(({ seq }) => seq);
-        const iso = (ms?: number) => (ms === undefined ? undefined : new Date(ms).toISOString());
-        expect(await numbers(agentId, { from: iso(from), to: iso(to), order })).toEqual(
+        const toIsoTime = (ms?: number) => (ms === undefined ? undefined : new Date(ms).toISOString());
+        expect(await listEntryNumbers(agentId, { from: toIsoTime(from), to: toIsoTime(to), order })).toEqual(
           order === 'asc' ? expected : expected.reverse(),
         );
       }
@@ -123,7 +123,7 @@ describe('listing an agent’s timeline', () => {
     for (const order of ['asc', 'desc'] as const) {
       const query = { from: '2024-01-15T00:00:00Z', to: '2024-01-15T12:00:00Z', order };
       const before = await pagesRead();
-      expect(await numbers(agentId, query)).toHaveLength(1729);
+      expect(await listEntryNumbers(agentId, query)).toHaveLength(1729);
       // The limit allows for the pages of the period and the pages that the binary search for its ends reads.
       expect((await pagesRead()) - before).toBeLessThan(400);
     }

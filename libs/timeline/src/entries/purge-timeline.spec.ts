@@ -13,7 +13,7 @@ describe('the deletion of expired timeline entries', () => {
   });
   afterAll(() => harness.close());
 
-  it('the deletion does not wait for a transaction that appends entries, and advances its agent later', async () => {
+  it('the deletion of timeline entries does not wait for a transaction that appends entries to the same timeline', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { id: agentId } = await makeAgent(harness.db, { organizationId });
     await harness.db.query(
@@ -37,17 +37,17 @@ describe('the deletion of expired timeline entries', () => {
       return head!.logsSince;
     };
     const before = await readHead();
-    const purge = (round: Round) => purgeTimeline(harness.db, round, daysFromNow(1000));
+    const purgeInRound = (round: Round) => purgeTimeline(harness.db, round, daysFromNow(1000));
     const purged = await runBesideLock(
       harness.db,
       (tx) => tx.query('SELECT FROM timeline_head WHERE agent_id = $1 FOR UPDATE', [agentId]),
-      () => purge(new Round('test')),
+      () => purgeInRound(new Round('test')),
     );
     expect(purged).toEqual({ logs: 1, timeline: 0 });
     expect(await readHead()).toEqual(before);
     // The time of the deletion is so late that even a new entry would have expired, so this round ends with its time.
     await waitFor('the later start of the logs', async () => {
-      await purge(new Round('test', { budgetMs: 200 }));
+      await purgeInRound(new Round('test', { budgetMs: 200 }));
       return (await readHead()) > before;
     });
   });

@@ -7,7 +7,7 @@ describe('the cursor of an event', () => {
     [{ at: 1, snapshot: '745:745:' }],
     [{ at: 1_700_000_000_000, snapshot: '745:749:745,746' }],
     [{ at: 7, snapshot: '1:2:1', within: { upto: '2:9:3,8', last: { transactionId: 5, thing, seq: 12 } } }],
-  ])('the cursor %j is read as it was written', (cursor) => {
+  ])('the event cursor %j is read as it was written', (cursor) => {
     expect(decodeEventCursor(encodeEventCursor(cursor))).toEqual(cursor);
   });
 
@@ -27,11 +27,11 @@ describe('the cursor of an event', () => {
     `1_745.749._5.4._5_${thing}_1`,
     `1_745.749._4.5._5_${thing}`,
     '1_9999999999999999999.9999999999999999999.',
-  ])('%s is not a cursor', (text) => {
+  ])('the text %s is refused as an event cursor', (text) => {
     expect(decodeEventCursor(text)).toBeNull();
   });
 
-  it('the end of a snapshot is its second number', () => {
+  it('the end of a Postgres snapshot is its second number', () => {
     expect(parseSnapshotEnd('745:749:745,746')).toBe(749n);
   });
 });

@@ -55,7 +55,7 @@ describe('a Docker Engine', () => {
   beforeEach(async () => (fixture = await startDockerFixture()));
   afterEach(() => fixture.close());
 
-  const orders = (calls: string[]) => calls.filter((call) => !call.startsWith('GET'));
+  const filterOrders = (calls: string[]) => calls.filter((call) => !call.startsWith('GET'));
 
   it('a Docker container is described by its state and address, and an unknown container as gone', async () => {
     const { docker, container, provider, machine } = fixture;
@@ -82,7 +82,7 @@ describe('a Docker Engine', () => {
     await provider.reboot(machine);
     await provider.stop(machine);
     await provider.terminate(machine);
-    expect(orders(docker.calls)).toEqual([
+    expect(filterOrders(docker.calls)).toEqual([
       'POST /containers/worker-1/start',
       'POST /containers/worker-1/restart?t=1',
       'POST /containers/worker-1/stop?t=1',
@@ -122,7 +122,7 @@ describe('a Docker Engine', () => {
     await expect(provider.reboot(machine)).rejects.toMatchObject({ fault: 'gone', isPermanent: true });
     await provider.stop(machine);
     await provider.terminate(machine);
-    expect(orders(docker.calls)).toEqual([]);
+    expect(filterOrders(docker.calls)).toEqual([]);
   });
 
   it('an order to a container times out as unreachable if the Docker Engine hangs before or during its answer', async () => {

@@ -18,14 +18,14 @@ async function startEc2Fixture(options: Ec2Options = {}) {
   const instanceId = `i-${randomBytes(4).toString('hex')}`;
   const machine = makeTestMachine({ providerRef: instanceId, providerConfig: { instanceId, region } });
   const instance = ec2.addInstance(instanceId, 'stopped', { [tag]: machine.organizationId });
-  const make = (more: Ec2Options = {}) =>
+  const makeProvider = (more: Ec2Options = {}) =>
     new Ec2Machines({ endpoint, credentials, timeoutMs: 2000, patienceMs: 5000, pollMs: 20, ...options, ...more });
-  const provider = make();
+  const provider = makeProvider();
   return {
     ec2,
     instance,
     instanceId,
-    make,
+    make: makeProvider,
     provider,
     machine,
     mark: (organizationId: string | null) => {
@@ -50,7 +50,7 @@ describe('EC2', () => {
   beforeEach(async () => (fixture = await startEc2Fixture()));
   afterEach(() => fixture.close());
 
-  const orders = (calls: string[]) => calls.filter((call) => call !== 'DescribeInstances');
+  const filterOrders = (calls: string[]) => calls.filter((call) => call !== 'DescribeInstances');
 
   it('an EC2 instance is described by its state and address, and an unknown instance as gone', async () => {
     const { ec2, instance, provider, machine, instanceId } = fixture;
@@ -77,7 +77,7 @@ describe('EC2', () => {
     expect(instance.state).toBe('stopping');
     await provider.start(machine);
     expect(instance.state).toBe('pending');
-    expect(orders(ec2.calls)).toEqual(['StopInstances', 'StartInstances']);
+    expect(filterOrders(ec2.calls)).toEqual(['StopInstances', 'StartInstances']);
   });
 
   it('an EC2 instance that boots slowly is stopped as soon as it runs', async () => {
@@ -105,7 +105,7 @@ describe('EC2', () => {
       return true;
     };
     await provider.start(machine);
-    expect(orders(ec2.calls)).toEqual(['StartInstances', 'StartInstances']);
+    expect(filterOrders(ec2.calls)).toEqual(['StartInstances', 'StartInstances']);
   });
 
   it('a missing EC2 instance can be stopped and terminated, but its start and reboot fail permanently', async () => {
@@ -115,7 +115,7 @@ describe('EC2', () => {
     await expect(provider.reboot(machine)).rejects.toMatchObject({ fault: 'gone', isPermanent: true });
     await provider.stop(machine);
     await provider.terminate(machine);
-    expect(orders(ec2.calls)).toEqual([]);
+    expect(filterOrders(ec2.calls)).toEqual([]);
   });
 
   it('an order to an EC2 instance times out as unreachable if EC2 hangs', async () => {

@@ -12,7 +12,7 @@ describe('the folder of a local agent', () => {
   beforeEach(async () => void (root = await mkdtemp(join(tmpdir(), 'muster-folder-'))));
   afterEach(() => rm(root, { recursive: true }));
 
-  it('a machine without an account of its own belongs to the user of the service', async () => {
+  it('the folder of a local machine without its own system account belongs to the user of the service', async () => {
     const folder = new AgentFolder(root, newId());
     expect(await folder.prepareMachine(unconfined)).toBeNull();
     expect([folder.readAccount(), existsSync(folder.machine)]).toEqual([null, true]);

@@ -29,24 +29,24 @@ worker = 0
 
 
 def main():
-    call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    call_libc("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     if not order["namespaces"]:
-        become_the_program()
+        execute_program()
     # The links in a path may not exist in the new root, so its real path is listed, too.
     for name in ("readable", "ownerReadable", "hidden"):
         order[name] = list(dict.fromkeys(each for path in order[name] for each in (path, os.path.realpath(path))))
     enter_namespaces()
     inner = os.fork()
     if inner == 0:
-        call("prctl", PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-        be_init()
+        call_libc("prctl", PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        run_as_init()
     for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(name, lambda number, _: os.kill(inner, number))
     drop_capabilities()
     while True:
         try:
             _, status = os.waitpid(inner, 0)
-            os._exit(code_of(status))
+            os._exit(get_exit_code(status))
         except InterruptedError:
             continue
 
@@ -54,14 +54,14 @@ def main():
 def enter_namespaces():
     uid, gid = os.geteuid(), os.getegid()
     user_namespace = 0 if order["uid"] is not None else CLONE_NEWUSER
-    call("unshare", CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | user_namespace)
+    call_libc("unshare", CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | user_namespace)
     if user_namespace:
         for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
             with open(f"/proc/self/{name}", "w") as file:
                 file.write(text)
 
 
-def be_init():
+def run_as_init():
     """First process of the namespace: parent of the program and of orphaned processes. All processes end with it."""
     global worker
     for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -72,17 +72,17 @@ def be_init():
         for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(name, signal.SIG_DFL)
         os.setsid()
-        become_the_program()
+        execute_program()
     drop_capabilities()
     # This process may have the program's account. The program must not read or change its memory.
-    call("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0)
+    call_libc("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0)
     while True:
         try:
             pid, status = os.wait()
         except InterruptedError:
             continue
         if pid == worker:
-            os._exit(code_of(status))
+            os._exit(get_exit_code(status))
 
 
 def build_root():
@@ -92,86 +92,87 @@ def build_root():
     for name in ("new", "old"):
         os.mkdir("/tmp/" + name, 0o755)
     os.chdir("/tmp")
-    call("syscall", syscall_number("pivot_root"), b".", b"old")
+    call_libc("syscall", get_syscall_number("pivot_root"), b".", b"old")
     os.chdir("/")
     mount("tmpfs", "/new", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=4m")
-    mkdir("/new/proc")
+    make_folder("/new/proc")
     mount("proc", "/new/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     for name in SYSTEM:
         if os.path.islink("/old/" + name):
             os.symlink(os.readlink("/old/" + name), "/new/" + name)
         elif os.path.isdir("/old/" + name):
-            show("/" + name)
+            bind_mount("/" + name)
     for path in ("tmp", "run", "var", "dev"):
-        tmpfs("/new/" + path, "1777" if path == "tmp" else "755")
+        mount_tmpfs("/new/" + path, "1777" if path == "tmp" else "755")
     for link, target in (("var/tmp", "../tmp"), ("var/run", "../run")):
         os.symlink(target, "/new/" + link)
     make_devices()
-    for path in ("/tmp/.X11-unix", os.path.dirname(resolver())):
-        if os.path.isdir("/old" + path) and not is_system(path):
-            show(path)
+    for path in ("/tmp/.X11-unix", os.path.dirname(find_resolver_file())):
+        if os.path.isdir("/old" + path) and not is_in_system_folder(path):
+            bind_mount(path)
     for path in order["readable"]:
-        if os.path.exists("/old" + path) and not is_system(path):
-            show(path)
+        if os.path.exists("/old" + path) and not is_in_system_folder(path):
+            bind_mount(path)
     for path in order["ownerReadable"]:
-        if os.path.exists("/old" + path) and not is_system(path):
-            show_as_owner(path)
-    hidden = [path for path in order["hidden"] if hide(path)]
+        if os.path.exists("/old" + path) and not is_in_system_folder(path):
+            bind_mount_as_owner(path)
+    hidden = [path for path in order["hidden"] if hide_path(path)]
     # The needed paths and the machine's folder are mounted over the hidden folders that contain them.
     for path in order["needed"]:
-        show(path)
-    show(order["machine"], writable=True)
+        bind_mount(path)
+    bind_mount(order["machine"], writable=True)
     for path in ["/run", "/var", "/dev", *hidden]:
-        seal("/new" + path)
-    seal("/new")
-    call("umount2", b"/old", MNT_DETACH)
+        remount_read_only("/new" + path)
+    remount_read_only("/new")
+    call_libc("umount2", b"/old", MNT_DETACH)
     os.chdir("/new")
-    call("syscall", syscall_number("pivot_root"), b".", b".")
-    call("umount2", b".", MNT_DETACH)
+    call_libc("syscall", get_syscall_number("pivot_root"), b".", b".")
+    call_libc("umount2", b".", MNT_DETACH)
     os.chdir("/")
 
 
-def show(path, writable=False):
-    target = mount_point_for(path)
+def bind_mount(path, writable=False):
+    target = make_mount_point(path)
     mount("/old" + path, target, None, MS_BIND | MS_REC)
     if not writable:
-        read_only(target)
+        make_read_only(target)
 
 
-def mount_point_for(path):
+def make_mount_point(path):
     target = "/new" + path
     if not os.path.lexists(target):
         if os.path.isdir("/old" + path):
-            mkdir(target)
+            make_folder(target)
         else:
-            mkdir(os.path.dirname(target))
+            make_folder(os.path.dirname(target))
             os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
     return target
 
 
-def show_as_owner(path):
+def bind_mount_as_owner(path):
     """Mounts read-only what the owner can read, so that the account can read it. Falls back to a plain mount."""
     try:
-        tree = call("syscall", number(OPEN_TREE), number(AT_FDCWD), os.fsencode("/old" + path), number(1 | AT_RECURSIVE))
+        source = os.fsencode("/old" + path)
+        tree = call_libc("syscall", to_long(OPEN_TREE), to_long(AT_FDCWD), source, to_long(1 | AT_RECURSIVE))
         try:
             if order["uid"] is not None:
-                read_as_owner(tree, os.stat("/old" + path))
-            target = os.fsencode(mount_point_for(path))
-            call("syscall", number(MOVE_MOUNT), number(tree), b"", number(AT_FDCWD), target, number(4))
+                map_owner_to_account(tree, os.stat("/old" + path))
+            target = os.fsencode(make_mount_point(path))
+            call_libc("syscall", to_long(MOVE_MOUNT), to_long(tree), b"", to_long(AT_FDCWD), target, to_long(4))
         finally:
             os.close(tree)
-        read_only("/new" + path)
+        make_read_only("/new" + path)
     except OSError:
-        show(path)
+        bind_mount(path)
 
 
-def read_as_owner(tree, owner):
+def map_owner_to_account(tree, owner):
     """Maps the owner's id to the account's in the mount, with a user namespace in which no process stays."""
     ready, done = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            call("unshare", CLONE_NEWUSER)
+            call_libc("unshare", CLONE_NEWUSER)
             os.write(ready[1], b".")
             os.close(done[1])
             os.read(done[0], 1)
@@ -186,19 +187,19 @@ def read_as_owner(tree, owner):
                 file.write(f"{inside} {order['uid']} 1")
         space = os.open(f"/new/proc/{child}/ns/user", os.O_RDONLY)
         attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_IDMAP, 0, 0, space)
-        flags = number(AT_EMPTY_PATH | AT_RECURSIVE)
-        call("syscall", number(MOUNT_SETATTR), number(tree), b"", flags, attributes, ctypes.c_size_t(32))
+        flags = to_long(AT_EMPTY_PATH | AT_RECURSIVE)
+        call_libc("syscall", to_long(MOUNT_SETATTR), to_long(tree), b"", flags, attributes, ctypes.c_size_t(32))
         os.close(space)
     finally:
         os.close(done[1])
         os.waitpid(child, 0)
 
 
-def number(value):
+def to_long(value):
     return ctypes.c_long(value)
 
 
-def hide(path):
+def hide_path(path):
     """Hides a path. Returns whether it is an empty folder now."""
     target = "/new" + path
     if os.path.isdir(target):
@@ -214,15 +215,15 @@ def make_devices():
         if os.path.exists("/old/dev/" + name):
             os.close(os.open("/new/dev/" + name, os.O_CREAT | os.O_WRONLY, 0o644))
             mount("/old/dev/" + name, "/new/dev/" + name, None, MS_BIND)
-    tmpfs("/new/dev/shm", "1777")
-    mkdir("/new/dev/pts")
+    mount_tmpfs("/new/dev/shm", "1777")
+    make_folder("/new/dev/pts")
     mount("devpts", "/new/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
     links = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
     for name, target in links.items():
         os.symlink(target, "/new/dev/" + name)
 
 
-def resolver():
+def find_resolver_file():
     """Returns the file with the name servers: /etc/resolv.conf is often a link into /run."""
     try:
         target = os.readlink("/old/etc/resolv.conf")
@@ -231,38 +232,38 @@ def resolver():
     return os.path.normpath(os.path.join("/etc", target))
 
 
-def is_system(path):
+def is_in_system_folder(path):
     """Whether the path is in a system folder, which is already mounted."""
     top = path.split("/")[1]
     return top in SYSTEM and not os.path.islink("/new/" + top)
 
 
-def read_only(target):
+def make_read_only(target):
     """Makes a mount read-only, with all mounts below it."""
     attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_RDONLY, 0, 0, 0)
     numbers = [ctypes.c_long(each) for each in (MOUNT_SETATTR, AT_FDCWD)]
-    call("syscall", *numbers, os.fsencode(target), AT_RECURSIVE, attributes, ctypes.c_size_t(32))
+    call_libc("syscall", *numbers, os.fsencode(target), AT_RECURSIVE, attributes, ctypes.c_size_t(32))
 
 
-def seal(target):
+def remount_read_only(target):
     mount(None, target, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
 
 
-def tmpfs(target, mode):
-    mkdir(target)
+def mount_tmpfs(target, mode):
+    make_folder(target)
     mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV, "mode=" + mode)
 
 
-def mkdir(path):
+def make_folder(path):
     os.makedirs(path, 0o755, exist_ok=True)
 
 
 def mount(source, target, kind, flags, options=None):
     texts = [each and os.fsencode(each) for each in (source, target, kind)]
-    call("mount", *texts, ctypes.c_ulong(flags), options and options.encode(), about=target)
+    call_libc("mount", *texts, ctypes.c_ulong(flags), options and options.encode(), about=target)
 
 
-def become_the_program():
+def execute_program():
     uid = order["uid"]
     if uid is not None or order["namespaces"]:
         drop_bounding_set()
@@ -285,10 +286,10 @@ def drop_bounding_set():
 
 def drop_capabilities():
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-    call("capset", header, (ctypes.c_uint32 * 6)())
+    call_libc("capset", header, (ctypes.c_uint32 * 6)())
 
 
-def syscall_number(name):
+def get_syscall_number(name):
     numbers = {"x86_64": {"pivot_root": 155}, "aarch64": {"pivot_root": 41}, "riscv64": {"pivot_root": 41}}
     try:
         return ctypes.c_long(numbers[platform.machine()][name])
@@ -296,11 +297,11 @@ def syscall_number(name):
         raise OSError(errno.ENOSYS, f"{name} is not supported on {platform.machine()}")
 
 
-def code_of(status):
+def get_exit_code(status):
     return os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
 
 
-def call(name, *arguments, about=None):
+def call_libc(name, *arguments, about=None):
     result = getattr(libc, name)(*arguments)
     if result == -1:
         code = ctypes.get_errno()

@@ -15,16 +15,16 @@ describe('pending deliveries of a webhook endpoint', () => {
   });
   afterAll(() => harness.close());
 
-  const rows = <T extends object>(sql: string, ...values: unknown[]) => harness.db.query<T>('system', sql, values);
+  const queryRows = <T extends object>(sql: string, ...values: unknown[]) => harness.db.query<T>('system', sql, values);
 
   async function insertEndpoint({ enabled, pending }: { enabled: boolean; pending: number }): Promise<string> {
-    const [{ id }] = (await rows<{ id: string }>(
+    const [{ id }] = (await queryRows<{ id: string }>(
       `INSERT INTO webhook_endpoint (id, organization_id, url, events, enabled)
        VALUES (gen_random_uuid(), $1, 'https://receiver.test/', '{*}', $2) RETURNING id`,
       organizationId,
       enabled,
     )) as [{ id: string }];
-    await rows(
+    await queryRows(
       `WITH event AS (
          INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, body, fanned_out_at)
          SELECT gen_random_uuid(), $1, 'job.failed', gen_random_uuid(), n, '{}', now() FROM generate_series(1, $3::int) n
@@ -43,8 +43,8 @@ describe('pending deliveries of a webhook endpoint', () => {
       await insertEndpoint({ enabled: false, pending: backlog }),
       await insertEndpoint({ enabled: true, pending: 3 }),
     ];
-    await rows('ANALYZE webhook_delivery');
-    await rows('ANALYZE webhook_endpoint');
+    await queryRows('ANALYZE webhook_delivery');
+    await queryRows('ANALYZE webhook_endpoint');
     const now = new Date();
     const plans = await readPlans(harness.databaseUrl, async () => {
       expect(await listEndpointsWithDueDeliveries(harness.db, now)).toEqual([on]);
@@ -54,7 +54,7 @@ describe('pending deliveries of a webhook endpoint', () => {
     const looked = plans.filter(({ sql }) => sql.includes('webhook_delivery')).map((plan) => plan.looked);
     expect(looked.length).toBeGreaterThanOrEqual(3);
     for (const each of looked) expect(each).toBeLessThan(100);
-    const [requested] = await rows<{ id: string }>(
+    const [requested] = await queryRows<{ id: string }>(
       `UPDATE webhook_delivery SET asked = true
        WHERE id = (SELECT id FROM webhook_delivery WHERE endpoint_id = $1 LIMIT 1) RETURNING id`,
       off,
@@ -64,7 +64,7 @@ describe('pending deliveries of a webhook endpoint', () => {
     expect(await claimDelivery(harness.db, off, now)).toMatchObject({ id: requested!.id, failingSince: null });
     expect(await claimDelivery(harness.db, off, now)).toBeUndefined();
     expect(await countDueDeliveries(harness.db, now)).toBe(3);
-    await rows('UPDATE webhook_endpoint SET enabled = true WHERE id = $1', off);
+    await queryRows('UPDATE webhook_endpoint SET enabled = true WHERE id = $1', off);
     const claimed = await Promise.all(Array.from({ length: 5 }, () => claimDelivery(harness.db, off, now)));
     expect(new Set(claimed.map((each) => each!.id)).size).toBe(5);
     expect(await countDueDeliveries(harness.db, now, 100)).toBe(100);
@@ -75,7 +75,7 @@ describe('pending deliveries of a webhook endpoint', () => {
     ['redelivery of an endpoint that is off', false],
   ])('while one process claims a %s, no other process claims it', async (_, enabled) => {
     const endpointId = await insertEndpoint({ enabled, pending: 1 });
-    await rows('UPDATE webhook_delivery SET asked = true WHERE endpoint_id = $1', endpointId);
+    await queryRows('UPDATE webhook_delivery SET asked = true WHERE endpoint_id = $1', endpointId);
     const claimed = await runBesideLock(
       harness.db,
       (tx) => tx.query('SELECT FROM webhook_delivery WHERE endpoint_id = $1 FOR UPDATE', [endpointId]),

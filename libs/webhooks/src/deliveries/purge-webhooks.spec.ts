@@ -48,7 +48,7 @@ describe('the retention of webhook data', () => {
       ...[id, organizationId, at],
     );
   };
-  const left = async () => {
+  const countLeftRows = async () => {
     const [row] = await sql(`SELECT (SELECT count(*)::int FROM webhook_event) AS events,
       (SELECT count(*)::int FROM webhook_delivery) AS deliveries, (SELECT count(*)::int FROM webhook_attempt) AS attempts`);
     return row;
@@ -59,9 +59,9 @@ describe('the retention of webhook data', () => {
     await insertEvent(getTimeDaysAgo(31));
     await insertEvent(getTimeDaysAgo(31), 'limit.near monthlyRunLimit');
     await insertEvent(getTimeDaysAgo(63), 'limit.reached monthlyRunLimit');
-    expect(await left()).toEqual({ events: 4, deliveries: 4, attempts: 4 });
+    expect(await countLeftRows()).toEqual({ events: 4, deliveries: 4, attempts: 4 });
     expect(await purgeWebhooks(harness.db, new Round('purge'), now)).toEqual({ deliveries: 3, events: 2, secrets: 0 });
-    expect(await left()).toEqual({ events: 2, deliveries: 1, attempts: 1 });
+    expect(await countLeftRows()).toEqual({ events: 2, deliveries: 1, attempts: 1 });
   });
 
   it('a webhook secret stays readable after it is rewrapped with a new master key', async () => {

@@ -13,10 +13,10 @@ describe('a webhook event that is not fanned out yet', () => {
   afterAll(() => harness.close());
   beforeEach(async () => void ({ id: organizationId } = await makeOrganization(harness.db)));
 
-  const rows = <T extends object>(sql: string, ...values: unknown[]) => harness.db.query<T>('system', sql, values);
+  const queryRows = <T extends object>(sql: string, ...values: unknown[]) => harness.db.query<T>('system', sql, values);
 
   async function insertEvent(faults = 0): Promise<string> {
-    const [{ id }] = (await rows<{ id: string }>(
+    const [{ id }] = (await queryRows<{ id: string }>(
       `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, faults)
        VALUES (gen_random_uuid(), $1, 'job.failed', gen_random_uuid(), 1, $2) RETURNING id`,
       organizationId,
@@ -57,7 +57,7 @@ describe('a webhook event that is not fanned out yet', () => {
     const bad = await insertEvent(2000);
     const good = await insertEvent();
     expect((await runDeliveryRound((id) => id !== bad)).sort()).toEqual([bad, good].sort());
-    const [rests] = await rows<{ faults: number; seconds: number }>(
+    const [rests] = await queryRows<{ faults: number; seconds: number }>(
       `SELECT faults, round(extract(epoch FROM rests_until - now()))::int AS seconds FROM webhook_event WHERE id = $1`,
       bad,
     );
@@ -65,15 +65,15 @@ describe('a webhook event that is not fanned out yet', () => {
     expect(rests!.seconds).toBeGreaterThan(540);
     const next = await insertEvent();
     expect(await runDeliveryRound(() => true)).toEqual([next]);
-    await rows(`UPDATE webhook_event SET rests_until = now() - interval '1 second' WHERE id = $1`, bad);
+    await queryRows(`UPDATE webhook_event SET rests_until = now() - interval '1 second' WHERE id = $1`, bad);
     expect(await runDeliveryRound(() => true)).toEqual([bad]);
   });
 
   it('a webhook event is delivered only to endpoints of its organization that existed at least a microsecond before it', async () => {
     const eventId = await insertEvent();
     const { id: other } = await makeOrganization(harness.db);
-    const endpoint = async (offset: string, ownerId = organizationId) => {
-      const [{ id }] = (await rows<{ id: string }>(
+    const insertEndpoint = async (offset: string, ownerId = organizationId) => {
+      const [{ id }] = (await queryRows<{ id: string }>(
         `INSERT INTO webhook_endpoint (id, organization_id, url, events, enabled, created_at)
          SELECT gen_random_uuid(), $1, 'https://receiver.test/', '{*}', true, created_at + $3::interval
          FROM webhook_event WHERE id = $2 RETURNING id`,
@@ -83,15 +83,15 @@ describe('a webhook event that is not fanned out yet', () => {
       )) as [{ id: string }];
       return id;
     };
-    await rows(
+    await queryRows(
       `UPDATE webhook_event SET created_at = date_trunc('second', created_at) + interval '900 us' WHERE id = $1`,
       eventId,
     );
-    const before = await endpoint('-1 microseconds');
-    await endpoint('1 microseconds');
-    await endpoint('-1 microseconds', other);
+    const before = await insertEndpoint('-1 microseconds');
+    await insertEndpoint('1 microseconds');
+    await insertEndpoint('-1 microseconds', other);
     await runDeliveryRound(() => true);
-    const found = await rows<{ endpointId: string }>(
+    const found = await queryRows<{ endpointId: string }>(
       'SELECT endpoint_id FROM webhook_delivery WHERE event_id = $1',
       eventId,
     );
@@ -99,7 +99,7 @@ describe('a webhook event that is not fanned out yet', () => {
   });
 
   it('a webhook event is not delivered to an endpoint that is turned off while the delivery’s creation waits for its row', async () => {
-    const [endpoint] = await rows<{ id: string }>(
+    const [endpoint] = await queryRows<{ id: string }>(
       `INSERT INTO webhook_endpoint (id, organization_id, url, events)
        VALUES (gen_random_uuid(), $1, 'https://receiver.invalid/', '{*}') RETURNING id`,
       organizationId,
@@ -111,9 +111,9 @@ describe('a webhook event that is not fanned out yet', () => {
       () => [runDeliveryRound(() => true)],
       (tx) => tx.execute('UPDATE webhook_endpoint SET enabled = false WHERE id = $1', [endpoint!.id]),
     );
-    expect(await rows('SELECT fanned_out_at IS NOT NULL AS done FROM webhook_event WHERE id = $1', eventId)).toEqual([
-      { done: true },
-    ]);
-    expect(await rows('SELECT FROM webhook_delivery WHERE event_id = $1', eventId)).toEqual([]);
+    expect(
+      await queryRows('SELECT fanned_out_at IS NOT NULL AS done FROM webhook_event WHERE id = $1', eventId),
+    ).toEqual([{ done: true }]);
+    expect(await queryRows('SELECT FROM webhook_delivery WHERE event_id = $1', eventId)).toEqual([]);
   });
 });

@@ -15,16 +15,16 @@ describe('expiring API keys', () => {
   });
   afterAll(() => harness.close());
 
-  const sql = (text: string, ...values: unknown[]) => harness.db.query<any>('system', text, values);
+  const querySql = (text: string, ...values: unknown[]) => harness.db.query<any>('system', text, values);
   const makeKey = async (organizationId: string, expires: number | null, created = -100) => {
     const { id } = await makeApiKey(harness.db, { organizationId, scope: 'api' });
     const times = [expires === null ? null : getTimeInDays(expires), getTimeInDays(created)];
-    await sql('UPDATE api_key SET expires_at = $2, created_at = $3 WHERE id = $1', id, ...times);
+    await querySql('UPDATE api_key SET expires_at = $2, created_at = $3 WHERE id = $1', id, ...times);
     return id;
   };
   const makeSubscribedOrganization = async (events = ['api_key.expiring']) => {
     const { id: organizationId } = await makeOrganization(harness.db);
-    await sql(
+    await querySql(
       `INSERT INTO webhook_endpoint (id, organization_id, url, events) VALUES ($1, $2, 'http://receiver.invalid/', $3)`,
       ...[newId(), organizationId, events],
     );
@@ -32,7 +32,7 @@ describe('expiring API keys', () => {
   };
   const eventsOf = async (organizationId: string) =>
     (
-      await sql(
+      await querySql(
         `SELECT details->>'apiKeyId' AS id, details->>'daysLeft' AS days FROM webhook_event
          WHERE organization_id = $1 AND type = 'api_key.expiring' ORDER BY sequence`,
         organizationId,
@@ -51,7 +51,7 @@ describe('expiring API keys', () => {
     await notifyInDays(13.6);
     await notifyInDays(14);
     expect(await eventsOf(organizationId)).toEqual([`${id} 14`, `${id} 1`]);
-    const [row] = await sql('SELECT details FROM webhook_event WHERE organization_id = $1', organizationId);
+    const [row] = await querySql('SELECT details FROM webhook_event WHERE organization_id = $1', organizationId);
     expect(row.details).toMatchObject({
       name: expect.any(String),
       scope: 'api',
@@ -66,7 +66,7 @@ describe('expiring API keys', () => {
     await makeKey(organizationId, -1);
     await makeKey(organizationId, 7, 0);
     const late = await makeKey(organizationId, 0.5);
-    await sql('DELETE FROM api_key WHERE id = $1', await makeKey(organizationId, 3));
+    await querySql('DELETE FROM api_key WHERE id = $1', await makeKey(organizationId, 3));
     const uninterested = await makeSubscribedOrganization(['job.failed']);
     await makeKey(uninterested, 3);
     await notifyExpiringKeys(harness.db, now);

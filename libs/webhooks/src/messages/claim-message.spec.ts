@@ -110,11 +110,11 @@ describe('claimMessage', () => {
 
   it('only one of two processes that wait for a notification channel receives its message', async () => {
     const endpointId = await insertMessage();
-    const claim = () => claimMessage(harness.db, endpointId, new Date());
+    const claimNextMessage = () => claimMessage(harness.db, endpointId, new Date());
     const claims = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM webhook_endpoint WHERE id = $1 FOR UPDATE', [endpointId]),
-      () => [claim(), claim()],
+      () => [claimNextMessage(), claimNextMessage()],
     );
     expect(claims.filter((each) => each !== undefined)).toMatchObject([{ count: 1 }]);
   });

@@ -68,7 +68,11 @@ describe(`The script of a recording${skipped}`, () => {
   });
   afterAll(() => portal.close());
 
-  const play = async (steps: object[], env: Record<string, string> = {}, flow: object = {}): Promise<PlayedScript> => {
+  const recordAndRunScript = async (
+    steps: object[],
+    env: Record<string, string> = {},
+    flow: object = {},
+  ): Promise<PlayedScript> => {
     const recording = await readRecording(Buffer.from(JSON.stringify({ title: 'Flow', steps, ...flow })));
     const { timeoutMs } = recording;
     const script = writeScript({ name: recording.title, steps: recording.steps, timeoutMs });
@@ -81,7 +85,7 @@ describe(`The script of a recording${skipped}`, () => {
       { type: 'navigate', url: `${portal.url}/last` },
       { type: 'click', offsetX: 2, offsetY: 2, selectors: [['text/Save']] },
     ];
-    expect((await play(steps)).code).toBe(0);
+    expect((await recordAndRunScript(steps)).code).toBe(0);
     expect(portal.received.splice(0)).toEqual([{ claim: 'last' }]);
   });
 
@@ -142,7 +146,7 @@ describe(`The script of a recording${skipped}`, () => {
       { type: 'click', ...at, selectors: [['#send']], ...navigation },
       { type: 'waitForElement', selectors: [['text/Thank you']] },
     ];
-    const played = await play(steps, { PORTAL: portal.url, PASSWORD: 'hunter2', CLAIM_ID: '1042' });
+    const played = await recordAndRunScript(steps, { PORTAL: portal.url, PASSWORD: 'hunter2', CLAIM_ID: '1042' });
     expect([played.code, played.stderr]).toEqual([0, '']);
     const log = [
       ...['hovered', 'changed', 'double', 'sure', '70,40', 'pierced', 'deep'],
@@ -182,7 +186,7 @@ describe(`The script of a recording${skipped}`, () => {
   itPlays(
     'the script of a recording fails at a step that cannot be done, uploads a screenshot, and leaves no files',
     async () => {
-      const played = await play([
+      const played = await recordAndRunScript([
         { type: 'navigate', url: `${portal.url}/help` },
         { type: 'click', offsetX: 1, offsetY: 1, selectors: [['#gone'], ['aria/Gone']], timeout: 700 },
         { type: 'click', offsetX: 1, offsetY: 1, selectors: [['button']] },
@@ -223,7 +227,7 @@ describe(`The script of a recording${skipped}`, () => {
       'write in custom()',
     ],
   ])('the script of a recording reports %s', async (_, step, message) => {
-    const played = await play([step], {}, { timeout: 600 });
+    const played = await recordAndRunScript([step], {}, { timeout: 600 });
     expect(played.code).toBe(1);
     expect(played.events.find(({ type }) => type === 'step_finished')!.error).toContain(message);
   });

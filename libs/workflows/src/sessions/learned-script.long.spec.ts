@@ -44,13 +44,13 @@ describe(`The script of what a session has learned${skipped}`, () => {
     ]),
     expect: { text: 'Claim {{CLAIM_ID}} was received', notText: 'wrong', selector: 'output' },
   };
-  const here = (step: LearnedStep): LearnedStep => ({
+  const withPortalAddress = (step: LearnedStep): LearnedStep => ({
     ...step,
     code: step.code!.replace('page.navigate("/', `page.navigate("${portal.url}/`),
   });
 
   itPlays('a learned script runs without a session, with its steps, inputs, secrets and expectations', async () => {
-    const { code, stderr, events, leftovers } = await play([signIn, here(submit)]);
+    const { code, stderr, events, leftovers } = await play([signIn, withPortalAddress(submit)]);
     expect([stderr, code]).toEqual(['', 0]);
     expect(portal.submitted).toEqual([{ claim: 'C-1004', amount: '', payer: 'Cigna', urgent: 'on' }]);
     const begun = events.filter(({ type }) => type === 'step_started').map(({ stepId, name }) => [stepId, name]);
@@ -66,7 +66,7 @@ describe(`The script of what a session has learned${skipped}`, () => {
   });
 
   itPlays('a learned script fails at the step whose expectation does not hold, and reports it', async () => {
-    const { code, stderr } = await play([{ ...signIn, expect: { notText: 'Page 1' } }, here(submit)]);
+    const { code, stderr } = await play([{ ...signIn, expect: { notText: 'Page 1' } }, withPortalAddress(submit)]);
     expect(code).not.toBe(0);
     expect(stderr).toContain('the page shows “Page 1”');
     expect(portal.submitted.length).toBe(1);

@@ -63,7 +63,7 @@ function Holders({
         </>
       ) : pool !== undefined && holders.length === 0 ? (
         <>
-          Each account of the pool <bdi>{pool}</bdi> rests, is set aside or is disabled.
+          Each account of the pool <bdi>{pool}</bdi> is resting after a run, set aside or disabled.
         </>
       ) : (
         <>

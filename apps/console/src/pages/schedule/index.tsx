@@ -76,7 +76,7 @@ export function SchedulePage() {
                 ['Timezone', data.timezone],
                 ['Missed times', data.misfirePolicy],
                 ['Runs at once', data.concurrencyLimit ?? 'no limit'],
-                ['Between runs', data.idempotencyWindowMinutes ? `${data.idempotencyWindowMinutes} min` : 'no window'],
+                ['Between runs', data.idempotencyWindowMinutes ? `${data.idempotencyWindowMinutes} min` : 'no minimum'],
                 ['Maximum run time', `${data.maxRuntimeMinutes} min`],
                 ['Concurrency keys', <bdi className="break-words">{formatConcurrencyKeys(data.concurrencyKeys)}</bdi>],
                 ['Accounts', <bdi className="break-words">{formatAccounts(data.accounts)}</bdi>],

@@ -134,7 +134,7 @@ export function Users() {
                 </>
               ),
             ]}
-            actions={mayChange && renderMenu(user)}
+            actions={mayChange ? renderMenu(user) : undefined}
           />
         )}
       />

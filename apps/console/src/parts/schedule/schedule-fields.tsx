@@ -96,7 +96,7 @@ function GuardFields({ schedule }: { schedule?: Schedule }) {
         label="Runs at once"
         name="concurrencyLimit"
         min={1}
-        hint="A time is skipped while this number of runs is queued or running. Empty: no limit."
+        hint="A scheduled time is skipped while this number of runs is queued or running. Empty: no limit."
         defaultValue={schedule?.concurrencyLimit ?? ''}
       />
       <TextField

@@ -57,7 +57,7 @@ export function PlannedRunsOfWeek({ schedules }: { schedules: Schedule[] }) {
         {schedules.length > mostSchedules && ` Only the first ${mostSchedules} schedules are shown.`}
       </p>
       {often.length > 0 && (
-        <ul aria-label="All through the week" className="rounded-panel border border-line bg-surface p-3">
+        <ul aria-label="Schedules with many runs" className="rounded-panel border border-line bg-surface p-3">
           {often.map((schedule) => (
             <li key={schedule.id}>
               <ScheduleLink schedule={schedule} />{' '}

@@ -12,7 +12,7 @@ interface CardProps {
 }
 
 interface CardRowProps extends CardProps {
-  /** Button that opens the menu of the row's actions. */
+  /** Button that opens the menu of the row's actions; undefined if the list has no column for it. */
   actions?: ReactNode;
 }
 
@@ -23,7 +23,7 @@ export function CardRow({ actions, ...card }: CardRowProps) {
       <td className="w-full max-w-0 [&_bdi]:inline!">
         <TableCard {...card} />
       </td>
-      {actions && <td>{actions}</td>}
+      {actions !== undefined && <td>{actions}</td>}
     </tr>
   );
 }

@@ -13,7 +13,7 @@ from .sheet import CELL, draw_sheet
 from .upload import Uploader
 
 
-def run(job):
+def run_operation(job):
     settings, teeth = job.settings, job.payload["teeth"]
     require_configured(settings)
     patient = read_patients(
@@ -23,7 +23,7 @@ def run(job):
     )
     images = read_data_file(settings, patient.patimageid, teeth)
     cells = make_cells(job, patient.patimageid, images.of_tooth)
-    key = send(job, draw_sheet(teeth, cells))
+    key = upload_sheet(job, draw_sheet(teeth, cells))
     summary = {
         "composite_key": key,
         "patient": {
@@ -69,17 +69,17 @@ def make_cells(job, patimageid, images_of_tooth):
                 del left[tooth]
             else:
                 wanted.setdefault(image, []).append(tooth)
-        for image, path in convert(job, patimageid, list(wanted), len(made)):
+        for image, path in convert_images(job, patimageid, list(wanted), len(made)):
             made[image] = path
             if path:
                 cells.update((tooth, (path, image.day)) for tooth in wanted[image])
                 left = {tooth: images for tooth, images in left.items() if tooth not in cells}
-            progress.report(len(images_of_tooth) - len(left), len(images_of_tooth) - len(left) - len(cells))
-    progress.report(len(images_of_tooth), len(images_of_tooth) - len(cells))
+            progress.report_if_due(len(images_of_tooth) - len(left), len(images_of_tooth) - len(left) - len(cells))
+    progress.report_if_due(len(images_of_tooth), len(images_of_tooth) - len(cells))
     return cells
 
 
-def convert(job, patimageid, images, first):
+def convert_images(job, patimageid, images, first):
     """Yields each image with the path of its small version, or None if it cannot be read."""
     if not images:
         return
@@ -93,14 +93,14 @@ def convert(job, patimageid, images, first):
         }
         for place, image in enumerate(images, start=first)
     ]
-    for task, answer in Pool(job.folder).convert(tasks):
+    for task, answer in Pool(job.folder).convert_images(tasks):
         # This is a failure of the machine, not of the image, so an older image must not replace it.
         if isinstance(answer, ImageFault) and answer.code == "upload_failed":
             raise CommandFault(answer.code, str(answer))
         yield task["image"], None if isinstance(answer, ImageFault) else task["variants"]["cell"]["path"]
 
 
-def send(job, sheet):
+def upload_sheet(job, sheet):
     path = os.path.join(job.folder, "composite.png")
     try:
         sheet.save(path, "PNG")
@@ -108,7 +108,7 @@ def send(job, sheet):
         raise CommandFault("upload_failed", "the picture cannot be written on the worker") from None
     uploader = Uploader(job.service)
     try:
-        [key] = uploader.send([{"name": "composite", "size": os.path.getsize(path), "path": path}])
+        [key] = uploader.upload_objects([{"name": "composite", "size": os.path.getsize(path), "path": path}])
     finally:
         uploader.close()
     if key is None:

@@ -19,7 +19,7 @@ PIXELS_AT_ONCE = 8_000_000
 MAX_OUTPUT_BYTES = 100 * 1024 * 1024
 
 
-def decode(picture):
+def decode_picture(picture):
     """Returns an image of mode L or RGB, or raises an ImageFault with the reason. Releases the picture's bytes."""
     try:
         image = TiffImagePlugin.TiffImageFile(io.BytesIO(picture.clean))

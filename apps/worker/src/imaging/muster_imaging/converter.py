@@ -11,7 +11,7 @@ import os
 import resource
 import sys
 
-from .convert import decode, write_variant
+from .convert import decode_picture, write_variant
 from .faults import ImageFault
 from .paths import open_image, read_all, resolve_folder
 from .settings import read_settings
@@ -39,7 +39,7 @@ def main():
 
 def convert_or_report(task, settings):
     try:
-        return convert(task, settings)
+        return convert_image(task, settings)
     except ImageFault as fault:
         return {"code": fault.code, "error": str(fault)}
     except MemoryError:
@@ -48,7 +48,7 @@ def convert_or_report(task, settings):
         return {"code": "damaged", "error": f"the image cannot be read ({type(error).__name__})"}
 
 
-def convert(task, settings):
+def convert_image(task, settings):
     folder = resolve_folder(task["folder"], settings)
     file = open_image(folder, task["patimageid"], task["filename"], settings)
     is_large = os.fstat(file).st_size > LARGE_FILE_BYTES
@@ -58,7 +58,7 @@ def convert(task, settings):
         picture = read_tiff(read_all(file))
         if not is_large and picture.width * picture.height > LARGE_PIXELS:
             held.enter_context(hold_exclusive_lock(task["lock"]))
-        image = decode(picture)
+        image = decode_picture(picture)
         sizes = {name: write_variant(image, variant["path"], variant) for name, variant in task["variants"].items()}
         return {"width": image.width, "height": image.height, "bytes": sizes}
 

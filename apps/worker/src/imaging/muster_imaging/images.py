@@ -18,7 +18,7 @@ VARIANTS = {
 }
 
 
-def run(job):
+def run_operation(job):
     images = job.payload["images"]
     try:
         resolve_folder(job.payload["imagingPath"], job.settings)
@@ -27,7 +27,7 @@ def run(job):
         raise CommandFault(fault.code, str(fault), {"images": outcomes}) from None
     work = Work(job)
     try:
-        work.run(images)
+        work.convert_and_upload(images)
     finally:
         work.uploader.close()
     outcomes = [work.outcomes[image["ordinal"]] for image in images]
@@ -47,7 +47,7 @@ class Work:
         self.sent_file = os.path.join(job.folder, "sent.jsonl")
         self.outcomes = {each["ordinal"]: each for each in read_lines(self.sent_file)}
 
-    def run(self, images):
+    def convert_and_upload(self, images):
         self.progress = Progress(self.job.service, len(images))
         left = [image for image in images if image["ordinal"] not in self.outcomes]
         batch = []
@@ -57,7 +57,7 @@ class Work:
                 batch.append((image["ordinal"], answer))
         made = {ordinal for ordinal, _ in batch}
         tasks = (self.build_task(image) for image in left if image["ordinal"] not in made)
-        for task, answer in Pool(self.job.folder).convert(tasks):
+        for task, answer in Pool(self.job.folder).convert_images(tasks):
             ordinal = task["ordinal"]
             if isinstance(answer, ImageFault):
                 self.outcomes[ordinal] = {"ordinal": ordinal, "code": answer.code, "error": str(answer)}
@@ -84,7 +84,7 @@ class Work:
             for ordinal, answer in some
             for name in VARIANTS
         ]
-        self.uploader.send(objects, Sent(some, self.record_uploaded).count_uploaded)
+        self.uploader.upload_objects(objects, Sent(some, self.record_uploaded).count_uploaded)
         for ordinal, _ in some:
             if ordinal not in self.outcomes:
                 error = "the store refuses the picture"
@@ -100,7 +100,7 @@ class Work:
         append_line(self.sent_file, self.outcomes[ordinal])
 
     def report_progress(self):
-        self.progress.report(len(self.outcomes), sum("code" in each for each in self.outcomes.values()))
+        self.progress.report_if_due(len(self.outcomes), sum("code" in each for each in self.outcomes.values()))
 
     def get_path(self, ordinal, name):
         return os.path.join(self.made, f"{ordinal}-{name}")

@@ -63,7 +63,7 @@ def run_operation(kind, folder):
             raise CommandFault("imaging_unavailable", UNAVAILABLE)
         payload = read_and_remove_inputs()
         operation = importlib.import_module(f"muster_imaging.{OPERATIONS[kind]}")
-        output = operation.run(Job(payload, read_settings(), Service(), folder))
+        output = operation.run_operation(Job(payload, read_settings(), Service(), folder))
         return {"status": "success", "output": output}
     except CommandFault as fault:
         output = {} if fault.output is None else {"output": fault.output}

@@ -5,14 +5,14 @@ import os
 import stat
 
 from .faults import ImageFault
-from .settings import local_path
+from .settings import to_local_path
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 
 
 def resolve_folder(path, settings):
     """Returns the real path of a requested folder. A missing folder is noticed only when a file in it is opened."""
-    local = local_path(path.strip(), settings.path_map)
+    local = to_local_path(path.strip(), settings.path_map)
     if local is None or "\0" in local:
         raise ImageFault("path_not_allowed", "the folder is on no share that IMAGING_PATH_MAP names")
     if not os.path.isabs(local):

@@ -23,7 +23,7 @@ class Pool:
         self.lock = os.path.join(folder, "large-image.lock")
         self.processes = processes or min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
 
-    def convert(self, tasks):
+    def convert_images(self, tasks):
         """Yields each task with its answer or an ImageFault, in the order in which the tasks end.
 
         A task has folder, patimageid, filename, and variants: by name, a dict of path, format (JPEG or PNG), quality
@@ -32,7 +32,7 @@ class Pool:
         waiting, ready = iter(tasks), queue.Queue(MOST_READY)
         taking, ending = threading.Lock(), threading.Event()
 
-        def work():
+        def convert_until_ending():
             converter = Converter(self.lock)
             try:
                 while not ending.is_set():
@@ -40,14 +40,14 @@ class Pool:
                         task = next(waiting, None)
                     if task is None:
                         return
-                    put_until_ending(ready, (task, converter.convert(task)), ending)
+                    put_until_ending(ready, (task, converter.convert_image(task)), ending)
             except BaseException as error:
                 put_until_ending(ready, (None, error), ending)
             finally:
                 converter.close()
                 put_until_ending(ready, None, ending)
 
-        threads = [threading.Thread(target=work, daemon=True) for _ in range(self.processes)]
+        threads = [threading.Thread(target=convert_until_ending, daemon=True) for _ in range(self.processes)]
         for thread in threads:
             thread.start()
         left = len(threads)
@@ -81,7 +81,7 @@ class Converter:
         self.lock = lock
         self.child = None
 
-    def convert(self, task):
+    def convert_image(self, task):
         variants = {name: dict(variant) for name, variant in task["variants"].items()}
         order = {name: task[name] for name in ("folder", "patimageid", "filename")}
         line = json.dumps({**order, "variants": variants, "lock": self.lock}) + "\n"

@@ -20,14 +20,14 @@ def read_patients(address, query, use, seconds=_query_seconds):
     """Returns the result of `use`, which gets the patients one by one. A query that hangs is abandoned."""
     outcome = {}
 
-    def work():
+    def query_and_store():
         try:
             outcome["value"] = use(_query_patients(address, query, time.monotonic() + seconds))
         except BaseException as error:  # noqa: B902 - raised to the caller below
             outcome["error"] = error
 
     # A driver or a dead mount can block the thread for ever, so the wait for the thread is limited.
-    thread = threading.Thread(target=work, daemon=True)
+    thread = threading.Thread(target=query_and_store, daemon=True)
     thread.start()
     thread.join(seconds + 5)
     if thread.is_alive():

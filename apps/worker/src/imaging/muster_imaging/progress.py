@@ -12,7 +12,7 @@ class Progress:
         self.reported_at = time.monotonic()
         self.reported = 0
 
-    def report(self, done, failed):
+    def report_if_due(self, done, failed):
         """Reports the progress if a report is due. `done` includes the failed ones."""
         now = time.monotonic()
         is_due = now - self.reported_at >= EVERY_SECONDS or done == self.total or (done - self.reported) * 4 >= self.total

@@ -26,10 +26,10 @@ class Settings:
 
 def read_settings(environment=os.environ):
     path_map = read_path_map(environment.get("IMAGING_PATH_MAP", ""))
-    root = local_path(environment.get("IMAGING_ROOT", "").strip(), path_map) or None
+    root = to_local_path(environment.get("IMAGING_ROOT", "").strip(), path_map) or None
     allowed = [each.strip() for each in environment.get("IMAGING_ALLOWED_ROOTS", "").split(";") if each.strip()]
     data_file = environment.get("IMAGING_DATA_FILE", "").strip() or "images.dat"
-    data_file = local_path(data_file, path_map)
+    data_file = to_local_path(data_file, path_map)
     if data_file and not os.path.isabs(data_file):
         data_file = os.path.join(root, data_file) if root else None
     return Settings(
@@ -37,7 +37,7 @@ def read_settings(environment=os.environ):
         data_file=data_file,
         practice_database=environment.get("PRACTICE_DATABASE", "").strip() or None,
         patient_query=environment.get("PRACTICE_PATIENT_QUERY", "").strip() or DEFAULT_QUERY,
-        allowed_roots=tuple(filter(None, (local_path(each, path_map) for each in allowed))) or ((root,) if root else ()),
+        allowed_roots=tuple(filter(None, (to_local_path(each, path_map) for each in allowed))) or ((root,) if root else ()),
         path_map=path_map,
     )
 
@@ -47,13 +47,13 @@ def read_path_map(text):
     rows = []
     for each in text.split(";"):
         share, _, folder = each.partition("=")
-        parts = unc_parts(share.strip())
+        parts = split_unc_path(share.strip())
         if parts and folder.strip():
             rows.append((tuple(part.lower() for part in parts), folder.strip()))
     return tuple(sorted(rows, key=lambda row: -len(row[0])))
 
 
-def unc_parts(path):
+def split_unc_path(path):
     r"""Returns the parts of `\\server\share\…`, with either slash; None for another path, or if it contains `..`."""
     if not re.match(r"^[\\/]{2}[^\\/]", path):
         return None
@@ -61,10 +61,10 @@ def unc_parts(path):
     return None if ".." in parts else parts
 
 
-def local_path(path, path_map):
+def to_local_path(path, path_map):
     """Returns the local path; None for a network path that is not mapped, or a path of another operating system."""
     if path.startswith("\\") or re.match(r"^//[^/]", path):
-        parts = unc_parts(path)
+        parts = split_unc_path(path)
         for share, folder in path_map:
             if parts and tuple(part.lower() for part in parts[: len(share)]) == share:
                 return os.path.join(folder, *parts[len(share) :])

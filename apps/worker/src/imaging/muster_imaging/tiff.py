@@ -54,19 +54,19 @@ class Picture:
 def read_tiff(data):
     """Returns the first image of the first TIFF in the data. Raises an ImageFault if there is none to show."""
     start, order, entries = find_directory(data)
-    return Reader(memoryview(data)[start:], order, entries).read()
+    return Reader(memoryview(data)[start:], order, entries).read_image()
 
 
 def find_directory(data):
     """Finds the first header with a readable first directory."""
     is_any, looked_at = False, 0
-    for start in headers_in(data):
+    for start in find_headers(data):
         is_any = True
         tiff = memoryview(data)[start:]
         order = "<" if tiff[:2] == b"II" else ">"
         entries = read_entries(tiff, order)
         looked_at += len(entries) if entries is not None else 1
-        if entries and is_of_image(entries):
+        if entries and describes_image(entries):
             return start, order, entries
         if looked_at > MAX_ENTRIES_LOOKED_AT:
             break
@@ -75,7 +75,7 @@ def find_directory(data):
     raise ImageFault("not_a_tiff", "there is no TIFF in the file")
 
 
-def headers_in(data):
+def find_headers(data):
     at = 0
     end = MAX_HEADER_BYTES + len(MAGICS[0])
     while True:
@@ -105,15 +105,15 @@ def read_entries(tiff, order):
     return entries
 
 
-def is_of_image(entries):
+def describes_image(entries):
     return WIDTH in entries and HEIGHT in entries and (STRIP_OFFSETS in entries or TILE_OFFSETS in entries)
 
 
-def damaged(why):
+def make_damaged_fault(why):
     return ImageFault("damaged", why)
 
 
-def unsupported(why):
+def make_unsupported_fault(why):
     return ImageFault("unsupported", why)
 
 
@@ -123,27 +123,27 @@ class Reader:
         self.order = order
         self.entries = entries
 
-    def read(self):
-        width, height = self.one(WIDTH), self.one(HEIGHT)
+    def read_image(self):
+        width, height = self.read_number(WIDTH), self.read_number(HEIGHT)
         if not width or not height:
-            raise damaged("the image has no size")
+            raise make_damaged_fault("the image has no size")
         if width * height > MAX_PIXELS or max(width, height) > MAX_SIDE:
             raise ImageFault("image_too_large", "the image has more than 100 megapixels, or a side of more than 65,500")
         self.width, self.height = width, height
-        self.compression = self.one(COMPRESSION, NONE)
+        self.compression = self.read_number(COMPRESSION, NONE)
         if self.compression not in COMPRESSIONS:
-            raise unsupported(f"compression {self.compression} is not supported")
-        self.photometric = self.one(PHOTOMETRIC)
-        self.samples = self.one(SAMPLES, 1)
-        self.planar = self.one(PLANAR, 1)
+            raise make_unsupported_fault(f"compression {self.compression} is not supported")
+        self.photometric = self.read_number(PHOTOMETRIC)
+        self.samples = self.read_number(SAMPLES, 1)
+        self.planar = self.read_number(PLANAR, 1)
         self.bits = self.read_bits()
         self.require_supported()
-        self.predictor = self.one(PREDICTOR, 1) if self.compression in (LZW, DEFLATE, OLD_DEFLATE) else 1
+        self.predictor = self.read_number(PREDICTOR, 1) if self.compression in (LZW, DEFLATE, OLD_DEFLATE) else 1
         if self.predictor != 1 and (self.predictor != 2 or self.bits not in (8, 16)):
-            raise unsupported(f"predictor {self.predictor} is not supported")
+            raise make_unsupported_fault(f"predictor {self.predictor} is not supported")
         color_map = self.read_color_map() if self.photometric == PALETTE else None
         layout, parts = self.read_parts()
-        orientation = self.one(ORIENTATION, 1)
+        orientation = self.read_number(ORIENTATION, 1)
         return Picture(
             width=width,
             height=height,
@@ -151,15 +151,15 @@ class Reader:
             is_grey=self.photometric in (MIN_IS_WHITE, MIN_IS_BLACK) or (color_map is not None and is_grey(color_map)),
             is_inverted=self.photometric == MIN_IS_WHITE,
             orientation=orientation if 1 <= orientation <= 8 else 1,
-            clean=self.write(layout, parts, color_map),
+            clean=self.write_clean_tiff(layout, parts, color_map),
         )
 
     def read_bits(self):
         if not 1 <= self.samples <= 4:
-            raise unsupported(f"{self.samples} samples of a pixel are not supported")
-        bits = self.all(BITS, self.samples) if BITS in self.entries else [1]
+            raise make_unsupported_fault(f"{self.samples} samples of a pixel are not supported")
+        bits = self.read_numbers(BITS, self.samples) if BITS in self.entries else [1]
         if len(bits) < self.samples and len(bits) != 1 or len(set(bits)) != 1:
-            raise unsupported("samples of several sizes are not supported")
+            raise make_unsupported_fault("samples of several sizes are not supported")
         return bits[0]
 
     def require_supported(self):
@@ -171,40 +171,40 @@ class Reader:
             or (kind == (YCBCR, 3, 8) and self.compression == JPEG)
         )
         if self.photometric is None:
-            raise damaged("the image does not specify the meaning of its pixels")
+            raise make_damaged_fault("the image does not specify the meaning of its pixels")
         if not is_fine:
-            raise unsupported("pixels of this kind are not supported")
+            raise make_unsupported_fault("pixels of this kind are not supported")
         if self.compression == JPEG and (self.bits != 8 or self.photometric == PALETTE or self.planar != 1):
-            raise unsupported("a JPEG of this kind is not supported")
-        if SAMPLE_FORMAT in self.entries and self.one(SAMPLE_FORMAT) != 1:
-            raise unsupported("pixels that are not whole numbers are not supported")
+            raise make_unsupported_fault("a JPEG of this kind is not supported")
+        if SAMPLE_FORMAT in self.entries and self.read_number(SAMPLE_FORMAT) != 1:
+            raise make_unsupported_fault("pixels that are not whole numbers are not supported")
         if self.planar not in (1, 2):
-            raise damaged("the order of the samples is not known")
+            raise make_damaged_fault("the order of the samples is not known")
         if self.samples == 1:
             self.planar = 1
 
     def read_color_map(self):
         count = 3 << self.bits
         if self.entries.get(COLOR_MAP, (0, 0, 0))[1] < count:
-            raise damaged("the palette is too short")
-        colors = self.all(COLOR_MAP, count)
+            raise make_damaged_fault("the palette is too short")
+        colors = self.read_numbers(COLOR_MAP, count)
         # Some programs write eight bits although the format has sixteen.
         return colors if max(colors) > 255 else [each * 257 for each in colors]
 
     def read_parts(self):
         """Returns the tags that describe the strips or tiles, and the bytes of each part."""
         if TILE_OFFSETS in self.entries:
-            wide, high = self.one(TILE_WIDTH), self.one(TILE_HEIGHT)
+            wide, high = self.read_number(TILE_WIDTH), self.read_number(TILE_HEIGHT)
             if not wide or not high or wide % 16 or high % 16 or wide * high > MAX_PIXELS:
-                raise damaged("the tiles have no size")
+                raise make_damaged_fault("the tiles have no size")
             across, down = -(-self.width // wide), -(-self.height // high)
             layout = {TILE_WIDTH: wide, TILE_HEIGHT: high}
             offsets_tag, bytes_tag = TILE_OFFSETS, TILE_BYTES
             rows = [high] * (across * down)
         else:
-            high = min(self.one(ROWS_PER_STRIP, self.height), self.height)
+            high = min(self.read_number(ROWS_PER_STRIP, self.height), self.height)
             if not high:
-                raise damaged("the strips have no rows")
+                raise make_damaged_fault("the strips have no rows")
             wide, down = self.width, -(-self.height // high)
             layout = {ROWS_PER_STRIP: high}
             offsets_tag, bytes_tag = STRIP_OFFSETS, STRIP_BYTES
@@ -213,40 +213,40 @@ class Reader:
         line = -(-wide * self.bits * (self.samples // planes) // 8)
         count = len(rows) * planes
         if count > MAX_PARTS:
-            raise damaged("the image is cut into too many parts")
-        offsets = self.all(offsets_tag, count)
+            raise make_damaged_fault("the image is cut into too many parts")
+        offsets = self.read_numbers(offsets_tag, count)
         if bytes_tag in self.entries:
-            sizes = self.all(bytes_tag, count)
+            sizes = self.read_numbers(bytes_tag, count)
         elif self.compression == NONE:
             sizes = [line * each for each in rows * planes]
         else:
-            raise damaged("the image does not specify the size of its parts")
+            raise make_damaged_fault("the image does not specify the size of its parts")
         if sum(sizes) > len(self.tiff):
-            raise damaged("the file ends within its pixels")
+            raise make_damaged_fault("the file ends within its pixels")
         parts = []
         for offset, size, high in zip(offsets, sizes, rows * planes):
             if size == 0 or offset < 8 or offset + size > len(self.tiff):
-                raise damaged("the file ends within its pixels")
+                raise make_damaged_fault("the file ends within its pixels")
             part = self.tiff[offset : offset + size]
             if self.compression == NONE:
                 if size < line * high:
-                    raise damaged("the file ends within its pixels")
+                    raise make_damaged_fault("the file ends within its pixels")
                 part = part[: line * high]
             parts.append(part)
         if self.compression == JPEG:
             for part, high in zip(parts, rows):
                 why = find_jpeg_fault(part, wide, high)
                 if why:
-                    raise damaged(why)
-        elif self.one(FILL_ORDER, 1) == 2:
+                    raise make_damaged_fault(why)
+        elif self.read_number(FILL_ORDER, 1) == 2:
             parts = [bytes(part).translate(REVERSED_BITS) for part in parts]
         if self.compression in (DEFLATE, OLD_DEFLATE):
             parts = [limit_to_size(part, line * high) for part, high in zip(parts, rows * planes)]
             if None in parts:
-                raise damaged("the pixels of a part are not all there")
+                raise make_damaged_fault("the pixels of a part are not all there")
         return layout, parts
 
-    def write(self, layout, parts, color_map):
+    def write_clean_tiff(self, layout, parts, color_map):
         """Returns a TIFF with only this image and the tags that it needs, in the byte order of its samples."""
         photometric = MIN_IS_BLACK if self.photometric == MIN_IS_WHITE else self.photometric
         is_tiled = TILE_WIDTH in layout
@@ -268,32 +268,32 @@ class Reader:
         if color_map:
             tags[COLOR_MAP] = ("H", color_map)
         if self.compression == JPEG:
-            tags.update(self.jpeg_tags())
+            tags.update(self.build_jpeg_tags())
         offsets_tag = TILE_OFFSETS if is_tiled else STRIP_OFFSETS
         tags[offsets_tag] = ("L", [0] * len(parts))
-        at = 8 + len(self.pack(tags))
+        at = 8 + len(self.pack_directory(tags))
         offsets = []
         for part in parts:
             offsets.append(at)
             at += len(part)
         tags[offsets_tag] = ("L", offsets)
         header = (b"II*\0" if self.order == "<" else b"MM\0*") + struct.pack(self.order + "L", 8)
-        return b"".join([header, self.pack(tags), *parts])
+        return b"".join([header, self.pack_directory(tags), *parts])
 
-    def jpeg_tags(self):
+    def build_jpeg_tags(self):
         tags = {}
         if JPEG_TABLES in self.entries:
-            tables = self.bytes_of(JPEG_TABLES, 65_536)
+            tables = self.read_tag_bytes(JPEG_TABLES, 65_536)
             tags[JPEG_TABLES] = ("B", list(tables))
         if self.photometric == YCBCR:
             if SUBSAMPLING in self.entries:
-                subsampling = self.all(SUBSAMPLING, 2)
+                subsampling = self.read_numbers(SUBSAMPLING, 2)
                 if any(each not in (1, 2, 4) for each in subsampling):
-                    raise damaged("the JPEG's colour subsampling is unknown")
+                    raise make_damaged_fault("the JPEG's colour subsampling is unknown")
                 tags[SUBSAMPLING] = ("H", subsampling)
         return tags
 
-    def pack(self, tags):
+    def pack_directory(self, tags):
         """Returns the directory, which is at offset 8, and after it the values that do not fit into it."""
         behind = 8 + 2 + 12 * len(tags) + 4
         entries, values = [], []
@@ -310,32 +310,32 @@ class Reader:
             entries.append(struct.pack(self.order + "HHL", tag, kind, len(numbers)) + place)
         return b"".join([struct.pack(self.order + "H", len(tags)), *entries, b"\0\0\0\0", *values])
 
-    def one(self, tag, otherwise=None):
+    def read_number(self, tag, otherwise=None):
         if tag not in self.entries:
             return otherwise
-        return self.all(tag, 1)[0]
+        return self.read_numbers(tag, 1)[0]
 
-    def all(self, tag, count):
+    def read_numbers(self, tag, count):
         """Returns the first `count` numbers of a tag. All numbers that the tag declares must be in the file."""
         kind, number, place = self.entries.get(tag, (0, 0, 0))
         if kind not in FORMATS:
-            raise damaged(f"tag {tag} does not contain numbers")
+            raise make_damaged_fault(f"tag {tag} does not contain numbers")
         if place + SIZES[kind] * number > len(self.tiff):
-            raise damaged(f"tag {tag} leads out of the file")
+            raise make_damaged_fault(f"tag {tag} leads out of the file")
         if number < count:
             # A single value applies to every sample.
             if tag == BITS and number == 1:
                 count = 1
             else:
-                raise damaged(f"tag {tag} is too short")
-        raw = self.bytes_of(tag, None, count)
+                raise make_damaged_fault(f"tag {tag} is too short")
+        raw = self.read_tag_bytes(tag, None, count)
         return list(struct.unpack(f"{self.order}{count}{FORMATS[kind]}", raw))
 
-    def bytes_of(self, tag, most, count=None):
+    def read_tag_bytes(self, tag, most, count=None):
         kind, number, place = self.entries[tag]
         size = SIZES.get(kind, 1) * (number if count is None else count)
         if (most is not None and size > most) or place + size > len(self.tiff):
-            raise damaged(f"tag {tag} leads out of the file")
+            raise make_damaged_fault(f"tag {tag} leads out of the file")
         return bytes(self.tiff[place : place + size])
 
 

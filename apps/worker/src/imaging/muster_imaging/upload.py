@@ -16,7 +16,7 @@ class Uploader:
         self.service = service
         self.threads = concurrent.futures.ThreadPoolExecutor(AT_ONCE)
 
-    def send(self, objects, when_sent=lambda sent: None):
+    def upload_objects(self, objects, when_sent=lambda sent: None):
         """Uploads objects, which have name, path, size, and ordinal if they belong to an image. Returns the key of each
         object, or None if the store refuses it. Waits as long as the store cannot be reached. Calls `when_sent` for
         each uploaded object at once, in any order and from several threads."""

@@ -97,7 +97,7 @@ table = [
 ]
 
 
-def outcome(lookup, patients):
+def find_id_or_error(lookup, patients):
     try:
         return find_patient(lookup, patients)
     except CommandFault as fault:
@@ -110,7 +110,7 @@ class Lookups(unittest.TestCase):
         for lookup, wanted in table:
             for _ in range(3):
                 rows = dice.sample(everybody, len(everybody))
-                self.assertEqual(outcome(lookup, rows), wanted, lookup)
+                self.assertEqual(find_id_or_error(lookup, rows), wanted, lookup)
 
     def test_names_are_found_in_any_case_with_any_accents_and_spaces(self):
         dice = random.Random(8)
@@ -123,7 +123,7 @@ class Lookups(unittest.TestCase):
                     text = "".join(dice.choice([each.upper(), each.lower()]) for each in form)
                     text = "".join(each + dice.choice(["", "", *marks]) if each.isalpha() else each for each in text)
                     text = text.replace(" ", " " * dice.randrange(1, 4))
-                    self.assertIs(outcome(text, [*near, patient]), patient, text)
+                    self.assertIs(find_id_or_error(text, [*near, patient]), patient, text)
 
     def test_an_ambiguity_reports_the_number_of_patients_but_no_names(self):
         with self.assertRaises(CommandFault) as caught:
@@ -134,14 +134,14 @@ class Lookups(unittest.TestCase):
         self.assertNotIn("Secret", str(caught.exception))
 
     def test_a_repeated_row_is_one_patient_but_an_id_with_two_names_is_ambiguous(self):
-        self.assertIs(outcome("1234", [ann, ann]), ann)
-        self.assertEqual(outcome("1234", [ann, Patient("1234", "C-99", "Bob", "Other")]), "patient_ambiguous")
+        self.assertIs(find_id_or_error("1234", [ann, ann]), ann)
+        self.assertEqual(find_id_or_error("1234", [ann, Patient("1234", "C-99", "Bob", "Other")]), "patient_ambiguous")
 
     def test_numbers_close_to_a_patients_id_do_not_find_the_patient(self):
         for number in range(2_000):
             wanted = {1234: ann, 1235: other_ann}.get(number, "patient_not_found")
             for lookup in (str(number), f"#{number}", f"Smith, Ann (PATIMAGEID: {number})"):
-                self.assertEqual(outcome(lookup, [ann, other_ann]), wanted, lookup)
+                self.assertEqual(find_id_or_error(lookup, [ann, other_ann]), wanted, lookup)
 
 
 if __name__ == "__main__":

@@ -15,82 +15,82 @@ class Paths(unittest.TestCase):
         self.outside = os.path.join(self.place.name, "outside")
         for folder in (self.root, self.outside, os.path.join(self.root, "1234")):
             os.mkdir(folder)
-        self.write(self.root, "a.dex", b"of the root")
-        self.write(self.outside, "secret.dex", b"secret")
+        self.write_file(self.root, "a.dex", b"of the root")
+        self.write_file(self.outside, "secret.dex", b"secret")
 
-    def write(self, folder, name, data):
+    def write_file(self, folder, name, data):
         with open(os.path.join(folder, name), "wb") as file:
             file.write(data)
 
-    def settings(self, **more):
+    def build_settings(self, **more):
         return read_settings({"IMAGING_ROOT": self.root, **more})
 
-    def read(self, folder, filename, patimageid=None, **more):
-        settings = self.settings(**more)
+    def read_image_file(self, folder, filename, patimageid=None, **more):
+        settings = self.build_settings(**more)
         return read_all(open_image(resolve_folder(folder, settings), patimageid, filename, settings))
 
-    def refuses(self, code, *arguments, **more):
+    def assert_refused(self, code, *arguments, **more):
         with self.assertRaises(ImageFault) as caught:
-            self.read(*arguments, **more)
+            self.read_image_file(*arguments, **more)
         self.assertEqual(caught.exception.code, code, arguments)
         self.assertNotIn("secret", str(caught.exception))
 
     def test_files_are_found_by_absolute_and_by_relative_paths(self):
-        self.assertEqual(self.read(self.root, "a.dex"), b"of the root")
-        self.assertEqual(self.read(".", "a.dex"), b"of the root")
-        self.write(os.path.join(self.root, "1234"), "b.dex", b"of the patient")
-        self.assertEqual(self.read("1234", "b.dex"), b"of the patient")
+        self.assertEqual(self.read_image_file(self.root, "a.dex"), b"of the root")
+        self.assertEqual(self.read_image_file(".", "a.dex"), b"of the root")
+        self.write_file(os.path.join(self.root, "1234"), "b.dex", b"of the patient")
+        self.assertEqual(self.read_image_file("1234", "b.dex"), b"of the patient")
 
     def test_the_patients_own_folder_is_preferred(self):
-        self.assertEqual(self.read(self.root, "a.dex", 1234), b"of the root")
-        self.write(os.path.join(self.root, "1234"), "a.dex", b"of the patient")
-        self.assertEqual(self.read(self.root, "a.dex", 1234), b"of the patient")
-        self.assertEqual(self.read(self.root, "a.dex", 99), b"of the root")
+        self.assertEqual(self.read_image_file(self.root, "a.dex", 1234), b"of the root")
+        self.write_file(os.path.join(self.root, "1234"), "a.dex", b"of the patient")
+        self.assertEqual(self.read_image_file(self.root, "a.dex", 1234), b"of the patient")
+        self.assertEqual(self.read_image_file(self.root, "a.dex", 99), b"of the root")
 
     def test_missing_files_are_not_found(self):
-        self.refuses("not_found", self.root, "none.dex")
-        self.refuses("not_found", os.path.join(self.root, "none"), "a.dex")
-        self.refuses("not_found", self.root, "1234")
-        self.refuses("not_found", self.root, "x" * 300)
+        self.assert_refused("not_found", self.root, "none.dex")
+        self.assert_refused("not_found", os.path.join(self.root, "none"), "a.dex")
+        self.assert_refused("not_found", self.root, "1234")
+        self.assert_refused("not_found", self.root, "x" * 300)
 
     def test_folders_outside_are_refused_in_all_spellings(self):
         for folder in (self.outside, "..", "../outside", f"{self.root}/../outside", "/", "/etc", self.root + "-more"):
-            self.refuses("path_not_allowed", folder, "secret.dex")
+            self.assert_refused("path_not_allowed", folder, "secret.dex")
 
     def test_names_that_lead_elsewhere_are_refused(self):
         for name in ("..", ".", "", "../outside/secret.dex", "1234/b.dex", "..\\x", "a\0b"):
-            self.refuses("path_not_allowed", self.root, name)
+            self.assert_refused("path_not_allowed", self.root, name)
 
     def test_links_are_followed_inside_the_root_but_not_out_of_it(self):
         os.symlink("a.dex", os.path.join(self.root, "within.dex"))
-        self.assertEqual(self.read(self.root, "within.dex"), b"of the root")
+        self.assertEqual(self.read_image_file(self.root, "within.dex"), b"of the root")
         os.symlink(os.path.join(self.outside, "secret.dex"), os.path.join(self.root, "out.dex"))
         os.symlink(self.outside, os.path.join(self.root, "folder"))
         os.symlink("folder", os.path.join(self.root, "twice"))
-        self.refuses("path_not_allowed", self.root, "out.dex")
-        self.refuses("path_not_allowed", os.path.join(self.root, "folder"), "secret.dex")
-        self.refuses("path_not_allowed", os.path.join(self.root, "twice"), "secret.dex")
+        self.assert_refused("path_not_allowed", self.root, "out.dex")
+        self.assert_refused("path_not_allowed", os.path.join(self.root, "folder"), "secret.dex")
+        self.assert_refused("path_not_allowed", os.path.join(self.root, "twice"), "secret.dex")
         os.symlink("loop", os.path.join(self.root, "loop"))
         with self.assertRaises(ImageFault):
-            self.read(self.root, "loop")
+            self.read_image_file(self.root, "loop")
         os.rmdir(os.path.join(self.root, "1234"))
         os.symlink(self.outside, os.path.join(self.root, "1234"))
-        self.refuses("path_not_allowed", self.root, "secret.dex", 1234)
+        self.assert_refused("path_not_allowed", self.root, "secret.dex", 1234)
 
     def test_a_root_may_be_a_link(self):
         link = os.path.join(self.place.name, "link")
         os.symlink(self.root, link)
-        self.assertEqual(self.read(link, "a.dex", IMAGING_ROOT=link), b"of the root")
+        self.assertEqual(self.read_image_file(link, "a.dex", IMAGING_ROOT=link), b"of the root")
 
     def test_pipes_and_devices_are_not_files(self):
         os.mkfifo(os.path.join(self.root, "pipe"))
-        self.refuses("not_found", self.root, "pipe")
-        self.refuses("not_found", "/dev", "zero", IMAGING_ROOT="/dev")
+        self.assert_refused("not_found", self.root, "pipe")
+        self.assert_refused("not_found", "/dev", "zero", IMAGING_ROOT="/dev")
 
     def test_other_allowed_roots_replace_the_root(self):
         more = {"IMAGING_ALLOWED_ROOTS": f"{self.outside}; {self.root}/1234"}
-        self.assertEqual(self.read(self.outside, "secret.dex", **more), b"secret")
-        self.refuses("path_not_allowed", self.root, "a.dex", **more)
+        self.assertEqual(self.read_image_file(self.outside, "secret.dex", **more), b"secret")
+        self.assert_refused("path_not_allowed", self.root, "a.dex", **more)
 
     def test_without_a_root_nothing_is_read(self):
         for folder in (self.root, "1234", "/"):
@@ -101,19 +101,19 @@ class Paths(unittest.TestCase):
     def test_a_file_of_more_than_256_mib_is_too_large(self):
         with open(os.path.join(self.root, "large"), "wb") as file:
             file.truncate(256 * 1024 * 1024 + 1)
-        self.refuses("image_too_large", self.root, "large")
+        self.assert_refused("image_too_large", self.root, "large")
 
     def test_network_paths_are_mapped(self):
         more = {"IMAGING_PATH_MAP": rf"\\Server\Images={self.root}; \\server\images\old={self.root}/1234"}
-        self.write(os.path.join(self.root, "1234"), "b.dex", b"mapped")
+        self.write_file(os.path.join(self.root, "1234"), "b.dex", b"mapped")
         for folder in (r"\\server\images\1234", r"\\SERVER\Images\\1234" + "\\", "//server/images/1234", r"\\server\images\old"):
-            self.assertEqual(self.read(folder, "b.dex", **more), b"mapped", folder)
+            self.assertEqual(self.read_image_file(folder, "b.dex", **more), b"mapped", folder)
         for folder in (r"\\server\other", r"\\server\imagesandmore", r"\\server\images\..\other", r"\\other\images", r"C:\images", "\\images"):
-            self.refuses("path_not_allowed", folder, "a.dex", **more)
+            self.assert_refused("path_not_allowed", folder, "a.dex", **more)
 
     def test_a_mapped_folder_must_be_allowed(self):
         more = {"IMAGING_PATH_MAP": rf"\\server\images={self.outside}"}
-        self.refuses("path_not_allowed", r"\\server\images", "secret.dex", **more)
+        self.assert_refused("path_not_allowed", r"\\server\images", "secret.dex", **more)
 
 
 class SettingsOf(unittest.TestCase):

@@ -20,7 +20,7 @@ class ProgressOfACommand(unittest.TestCase):
         with mock.patch.object(progress.time, "monotonic", side_effect=[0.0, *[at for at, _, _ in steps]]):
             command = Progress(reports, total)
             for _, done, failed in steps:
-                command.report(done, failed)
+                command.report_if_due(done, failed)
         return reports.all
 
     def test_the_end_is_reported_even_if_it_comes_soon_after_the_last_report(self):

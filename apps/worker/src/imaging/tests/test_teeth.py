@@ -18,7 +18,7 @@ chart = {
 
 
 class ToothData(unittest.TestCase):
-    def test_knows_all_52_teeth_and_no_other(self):
+    def test_all_52_teeth_are_known_and_no_other(self):
         self.assertEqual(len(chart), 52)
         self.assertEqual(ada_of_fdi, chart)
         for number in range(-100, 1000):

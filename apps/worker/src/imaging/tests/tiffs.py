@@ -10,7 +10,7 @@ from PIL import Image
 NONE, LZW, JPEG, DEFLATE, OLD_DEFLATE, PACK_BITS = 1, 5, 7, 8, 32946, 32773
 
 
-def gradient(width, height, bits=8, samples=1, low=0, high=None):
+def make_gradient(width, height, bits=8, samples=1, low=0, high=None):
     """Returns pixels by rows. Every corner has a different value, so that a wrong orientation is noticed."""
     high = (1 << bits) - 1 if high is None else high
     rows = []
@@ -24,11 +24,11 @@ def gradient(width, height, bits=8, samples=1, low=0, high=None):
     return rows
 
 
-def black_and_white(width, height):
+def make_black_and_white(width, height):
     return [[1 if (x // 4 + y // 6) % 2 or (x < 8 and y < 8) else 0 for x in range(width)] for y in range(height)]
 
 
-def packed(rows, bits, order):
+def pack_rows(rows, bits, order):
     """Packs rows into bytes. Each row starts with a new byte."""
     lines = []
     for row in rows:
@@ -43,13 +43,13 @@ def packed(rows, bits, order):
     return lines
 
 
-def differences(rows, bits, samples):
+def apply_predictor(rows, bits, samples):
     """Applies predictor 2."""
     mask = (1 << bits) - 1
     return [[value if at < samples else (value - row[at - samples]) & mask for at, value in enumerate(row)] for row in rows]
 
 
-def pack_bits(line):
+def compress_pack_bits(line):
     out, at = bytearray(), 0
     while at < len(line):
         run = 1
@@ -67,11 +67,11 @@ def pack_bits(line):
     return bytes(out)
 
 
-def lzw(data):
+def compress_lzw(data):
     """Compresses with TIFF's LZW: most significant bit first, and the code width grows one code early."""
     buffer, held, out = 0, 0, bytearray()
 
-    def emit(code, width):
+    def emit_code(code, width):
         nonlocal buffer, held
         buffer, held = buffer << width | code, held + width
         while held >= 8:
@@ -83,35 +83,35 @@ def lzw(data):
         return {bytes([value]): value for value in range(256)}
 
     table, following, width = new_table(), 258, 9
-    emit(256, width)
+    emit_code(256, width)
     current = b""
     for value in data:
         longer = current + bytes([value])
         if longer in table:
             current = longer
             continue
-        emit(table[current], width)
+        emit_code(table[current], width)
         table[longer] = following
         following += 1
         current = bytes([value])
         if following == 4094:
-            emit(table[current], width)
-            emit(256, width)
+            emit_code(table[current], width)
+            emit_code(256, width)
             table, following, width, current = new_table(), 258, 9, b""
         elif following + 1 > (1 << width) and width < 12:
             width += 1
     if current:
-        emit(table[current], width)
+        emit_code(table[current], width)
         following += 1
         if following + 1 > (1 << width) and width < 12:
             width += 1
-    emit(257, width)
+    emit_code(257, width)
     if held:
         out.append(buffer << (8 - held) & 255)
     return bytes(out)
 
 
-def jpeg(rows, samples, quality=98):
+def encode_jpeg(rows, samples, quality=98):
     width = len(rows[0]) // samples
     image = Image.frombytes("L" if samples == 1 else "RGB", (width, len(rows)), b"".join(map(bytes, rows)))
     out = io.BytesIO()
@@ -119,17 +119,17 @@ def jpeg(rows, samples, quality=98):
     return out.getvalue()
 
 
-def encoded(lines, compression):
+def compress_lines(lines, compression):
     if compression == NONE:
         return b"".join(lines)
     if compression == PACK_BITS:
-        return b"".join(map(pack_bits, lines))
+        return b"".join(map(compress_pack_bits, lines))
     if compression == LZW:
-        return lzw(b"".join(lines))
+        return compress_lzw(b"".join(lines))
     return zlib.compress(b"".join(lines))
 
 
-def tiff(
+def make_tiff(
     rows,
     *,
     bits=8,
@@ -157,9 +157,10 @@ def tiff(
         for top in range(0, height, rows_per_strip):
             some = plane[top : top + rows_per_strip]
             if compression == JPEG:
-                parts.append(jpeg(some, per_pixel))
+                parts.append(encode_jpeg(some, per_pixel))
                 continue
-            part = encoded(packed(differences(some, bits, per_pixel) if predictor == 2 else some, bits, order), compression)
+            values = apply_predictor(some, bits, per_pixel) if predictor == 2 else some
+            part = compress_lines(pack_rows(values, bits, order), compression)
             parts.append(bytes(int(f"{byte:08b}"[::-1], 2) for byte in part) if fill_order == 2 else part)
     tags = {
         254: (4, [0]),
@@ -179,10 +180,10 @@ def tiff(
         **({274: (3, [orientation])} if orientation else {}),
         **dict(more),
     }
-    return assembled(tags, parts, order, pages, directory_first)
+    return assemble_tiff(tags, parts, order, pages, directory_first)
 
 
-def assembled(tags, parts, order, pages=(), directory_first=True):
+def assemble_tiff(tags, parts, order, pages=(), directory_first=True):
     magic = b"II*\0" if order == "<" else b"MM\0*"
     forms = {1: "B", 2: "B", 3: "H", 4: "L", 7: "B"}
     body = bytearray()
@@ -213,12 +214,12 @@ def assembled(tags, parts, order, pages=(), directory_first=True):
     head = magic + struct.pack(order + "L", directory_at)
     whole = head + (directory + bytes(body) if directory_first else bytes(body) + directory) + values
     for page in pages:
-        # The directory of another file, with adjusted offsets.
-        whole += moved(page, len(whole), order)
+        # Appends the directory of another file, with offsets that fit its new position.
+        whole += move_directory(page, len(whole), order)
     return whole
 
 
-def moved(page, by, order):
+def move_directory(page, by, order):
     """Returns the directory and the data of a TIFF, with offsets for a file to which they are appended."""
     (count,) = struct.unpack_from(order + "H", page, 8)
     out = bytearray(page[8:])

@@ -9,24 +9,24 @@ describe('decideClosing', () => {
     provider: 'ec2',
     booted: false,
   };
-  const action = (more: Partial<ClosingFacts>) => decideSessionClosing({ ...facts, ...more }).action;
+  const decideAction = (more: Partial<ClosingFacts>) => decideSessionClosing({ ...facts, ...more }).action;
 
   it('an autopilot session is finished once its browser is closed, or its machine is off or has rebooted', () => {
-    expect(action({ closed: true })).toBe('finish');
-    expect(action({ agentStatus: 'stopped' })).toBe('finish');
-    expect(action({ agentStatus: 'terminated' })).toBe('finish');
-    expect(action({ booted: true, closeStep: 3 })).toBe('finish');
+    expect(decideAction({ closed: true })).toBe('finish');
+    expect(decideAction({ agentStatus: 'stopped' })).toBe('finish');
+    expect(decideAction({ agentStatus: 'terminated' })).toBe('finish');
+    expect(decideAction({ booted: true, closeStep: 3 })).toBe('finish');
   });
 
   it('a cancelled autopilot session’s machine, unless external, is rebooted after two unconfirmed close commands', () => {
-    expect(action({})).toBe('again');
-    expect(action({ closeStep: 2 })).toBe('reboot');
-    expect(action({ closeStep: 2, provider: 'external' })).toBe('wait');
-    expect(action({ closeStep: 3 })).toBe('wait');
+    expect(decideAction({})).toBe('again');
+    expect(decideAction({ closeStep: 2 })).toBe('reboot');
+    expect(decideAction({ closeStep: 2, provider: 'external' })).toBe('wait');
+    expect(decideAction({ closeStep: 3 })).toBe('wait');
   });
 
   it('an autopilot session that was not cancelled is finished after two unconfirmed close commands', () => {
-    expect(action({ to: 'completed' })).toBe('again');
-    expect(action({ to: 'failed', closeStep: 2 })).toBe('finish');
+    expect(decideAction({ to: 'completed' })).toBe('again');
+    expect(decideAction({ to: 'failed', closeStep: 2 })).toBe('finish');
   });
 });

@@ -38,7 +38,7 @@ describe('the addresses that the service may call', () => {
     expect(new AddressPolicy([entry]).allowsAddress(address, host)).toBe(allowed);
   });
 
-  it('an entry of the list must be a host, an address or a range', () => {
+  it('each entry of OUTBOUND_ALLOW must be a host, an address or a range', () => {
     const right = ['a.example', 'a_b', '10.0.0.1', '10.0.0.0/8', '::1', 'fd00::/8', 'a.example.'];
     expect(checkOutboundList(right)).toEqual([]);
     const wrong = ['a b', 'https://a.example', '10.0.0.0/33', 'a..b', ''];
@@ -46,7 +46,7 @@ describe('the addresses that the service may call', () => {
     expect(() => new AddressPolicy(wrong)).toThrow('OUTBOUND_ALLOW');
   });
 
-  it('an address is within ranges of the same kind', () => {
+  it('an IPv4 address is within ranges of IPv4 only, also if it is written as an IPv6 address', () => {
     expect(isWithinRanges('10.1.2.3', ['::/0'])).toBe(false);
     expect(isWithinRanges('10.1.2.3', ['fd00::/8', '10.1.0.0/16'])).toBe(true);
     expect(isWithinRanges('::ffff:10.1.2.3', ['10.1.2.3'])).toBe(true);
@@ -61,7 +61,7 @@ describe('the addresses that the service may call', () => {
     ['127.0.0.1', '203.0.113.8', false],
     ['203.0.113.7', null, false],
     ['nonsense', '203.0.113.7', false],
-  ])('whether %s belongs to the caller %s is %s', (address, from, belongs) => {
+  ])('whether the address %s is on the host of the caller %s is %s', (address, from, belongs) => {
     expect(isAddressOfHost(address, from)).toBe(belongs);
   });
 });

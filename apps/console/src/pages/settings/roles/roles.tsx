@@ -40,7 +40,7 @@ export function Roles() {
               <tr key={role.name}>
                 <td>
                   <bdi>{role.name}</bdi>
-                  {role.builtIn && <span className="ml-2 text-xs text-dim">built-in</span>}
+                  {role.builtIn && <span className="text-xs whitespace-nowrap text-dim"> built-in</span>}
                 </td>
                 <td>{formatCountWithNoun(role.permissions.length, 'permission')}</td>
                 <td>{role.users}</td>

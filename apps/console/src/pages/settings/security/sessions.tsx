@@ -1,11 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { authEnd, authEndOthers, authSessions, type SessionList } from '../../../api/generated';
+import { authEnd, authEndOthers, authSessions, type Session, type SessionList } from '../../../api/generated';
 import { useList } from '../../../api/use-list';
 import { Time } from '../../../format/time';
 import { Button } from '../../../ui/button';
 import { ConfirmDialog } from '../../../ui/dialog';
 import { ActionMenu } from '../../../ui/menu';
+import { CardRow } from '../../../ui/table/card';
 import { SimpleList } from '../../../ui/table/simple-list';
 import { showToast, showErrorToast } from '../../../ui/toast';
 
@@ -30,6 +31,13 @@ export function Sessions() {
     }
     await refreshSessions();
   };
+  const renderMenu = ({ id, browser, current }: Session) =>
+    !current && (
+      <ActionMenu
+        name={browser ?? 'unknown browser'}
+        actions={[{ label: 'End session', danger: true, run: () => void endSession(id) }]}
+      />
+    );
   return (
     <>
       <SimpleList
@@ -38,31 +46,42 @@ export function Sessions() {
         list={list}
         empty="No sessions."
         heads={['Browser', 'Address', 'Signed in', 'Last used', 'Expires', 'Actions']}
-        row={({ id, browser, address, current, createdAt, lastSeenAt, expiresAt }) => (
-          <tr key={id}>
+        row={(session) => (
+          <tr key={session.id}>
             <td>
-              <bdi>{browser ?? 'unknown'}</bdi>
-              {current && ' (this one)'}
+              <BrowserName session={session} />
             </td>
-            <td>{address ?? 'unknown'}</td>
+            <td>{session.address ?? 'unknown'}</td>
             <td>
-              <Time at={createdAt} relative />
-            </td>
-            <td>
-              <Time at={lastSeenAt} relative />
+              <Time at={session.createdAt} relative />
             </td>
             <td>
-              <Time at={expiresAt} relative />
+              <Time at={session.lastSeenAt} relative />
             </td>
             <td>
-              {!current && (
-                <ActionMenu
-                  name={browser ?? 'unknown browser'}
-                  actions={[{ label: 'End session', danger: true, run: () => void endSession(id) }]}
-                />
-              )}
+              <Time at={session.expiresAt} relative />
             </td>
+            <td>{renderMenu(session)}</td>
           </tr>
+        )}
+        cardRow={(session) => (
+          <CardRow
+            key={session.id}
+            title={<BrowserName session={session} />}
+            facts={[
+              session.address ?? 'unknown address',
+              <>
+                signed in <Time at={session.createdAt} relative />
+              </>,
+              <>
+                last used <Time at={session.lastSeenAt} relative />
+              </>,
+              <>
+                expires <Time at={session.expiresAt} relative />
+              </>,
+            ]}
+            actions={renderMenu(session)}
+          />
         )}
       />
       {isEnding && (
@@ -80,6 +99,15 @@ export function Sessions() {
           You are signed out in every other browser. This session stays active.
         </ConfirmDialog>
       )}
+    </>
+  );
+}
+
+function BrowserName({ session: { browser, current } }: { session: Session }) {
+  return (
+    <>
+      <bdi>{browser ?? 'unknown'}</bdi>
+      {current && ' (this one)'}
     </>
   );
 }
